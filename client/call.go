@@ -1,0 +1,268 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// A Call is one operation of the client, as [Middleware] sees it: all that is
+// sent for it, the answers to input_required included, is inside.
+type Call struct {
+	Method string
+	Params any      // what will be encoded; nil where there is nothing
+	Result any      // a pointer that the answer is decoded into, or nil
+	Meta   mcp.Meta // added to the _meta of every request; wins over Params
+
+	row  mcp.Method // zero where no revision has it
+	opts callOptions
+}
+
+type callOptions struct {
+	progress    func(mcp.ProgressParams)
+	limits      timeLimits
+	logLevel    mcp.LoggingLevel
+	meta        mcp.Meta
+	manual      bool
+	uncached    bool
+	resultTypes []mcp.ResultType
+}
+
+// A CallOption changes one operation.
+type CallOption func(*callOptions)
+
+// ManualInput leaves input_required to the caller: the result is returned with
+// its InputRequests and RequestState, and the caller sends the answers in the
+// params of another call. A proxy wants this.
+func ManualInput() CallOption { return func(o *callOptions) { o.manual = true } }
+
+// Uncached asks the server even where a fresh result is in the cache.
+func Uncached() CallOption { return func(o *callOptions) { o.uncached = true } }
+
+// WithMeta adds members to the _meta of the request. They win over those in
+// the params, and lose against those that the client itself must send.
+func WithMeta(m mcp.Meta) CallOption { return func(o *callOptions) { o.meta = m } }
+
+// AcceptResultType lets results through that an extension gave a type of its
+// own; the result is decoded into what the caller passed.
+func AcceptResultType(types ...mcp.ResultType) CallOption {
+	return func(o *callOptions) { o.resultTypes = append(o.resultTypes, types...) }
+}
+
+func (c *Client) callOptions(opts []CallOption) callOptions {
+	o := callOptions{progress: c.opts.OnProgress, limits: c.limits}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// do runs one operation through the middleware.
+func (c *Client) do(ctx context.Context, method string, params, result any, opts []CallOption) error {
+	o := c.callOptions(opts)
+	row, _ := mcp.MethodByName(method)
+	call := &Call{Method: method, Params: params, Result: result, Meta: o.meta, row: row, opts: o}
+	return (*c.chain.Load())(ctx, call)
+}
+
+// send is the end of the middleware: it asks until the result is complete.
+func (c *Client) send(ctx context.Context, call *Call) error {
+	if call.row.Name != call.Method { // a middleware made it another
+		call.row, _ = mcp.MethodByName(call.Method)
+	}
+	params := call.Params
+	if params != nil {
+		params = mcp.Downgrade(c.Version(), params)
+	}
+	b, err := encodeParams(params, call.Meta, call.opts.manual)
+	if err != nil {
+		return fmt.Errorf("client: encode params of %s: %w", call.Method, err)
+	}
+	var answers []byte
+	for round := 1; ; round++ {
+		a := &answer{call: call}
+		if err := c.attempt(ctx, call, b, answers, a); err != nil {
+			return err
+		}
+		if !a.asksInput() {
+			return a.err()
+		}
+		if over(round, c.opts.Limits.Rounds) {
+			return fmt.Errorf("%w: %s asked for input %d times", ErrNotEnding, call.Method, round)
+		}
+		if answers, err = c.gather(ctx, call, &a.head.Questions); err != nil {
+			return err
+		}
+		if call.Result != nil { // the next answer is not to be mixed with this one
+			reflect.ValueOf(call.Result).Elem().SetZero()
+		}
+	}
+}
+
+// attempt sends one round. What can be put right is put right once: a revision
+// that the server took back, mirrored headers of a tool that changed.
+func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte, a *answer) error {
+	for again := true; ; again = false {
+		s := c.session.Load()
+		if s == nil {
+			return rpc.ErrClosed
+		}
+		err := c.once(ctx, s, call, b, answers, a)
+		if err == nil || !again || !s.era.mend(ctx, c, s, call, err) {
+			return err
+		}
+	}
+}
+
+// once sends one request, or serves it from the cache.
+func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answers []byte, a *answer) error {
+	if err := s.has(call.row); err != nil {
+		return err
+	}
+	a.modern = s.era.stamps()
+	key, cacheable := c.cacheKey(s, call, b, answers)
+	if cacheable && !call.opts.uncached {
+		if raw := c.cache.load(key); raw != nil {
+			return json.Unmarshal(raw, call.Result)
+		}
+	}
+	a.keep = cacheable
+	generation := c.cache.generation(call.Method)
+	err := c.exchange(ctx, s, call, b, answers, a)
+	if err != nil {
+		c.forgetPages(call, b, err)
+		return err
+	}
+	if cacheable && a.kept != nil {
+		if a.head.Scope == mcp.CachePublic {
+			key.auth = ""
+		}
+		c.cache.store(generation, key, a.kept, ttlOf(a.head.TTLMs))
+	}
+	return nil
+}
+
+// cacheKey reports under which key the result may be kept; never that of a
+// retry with answers.
+func (c *Client) cacheKey(s *session, call *Call, b body, answers []byte) (cacheKey, bool) {
+	if !call.row.Cacheable || !s.era.stamps() || answers != nil || call.opts.manual || call.Result == nil {
+		return cacheKey{}, false
+	}
+	key := cacheKey{method: call.Method, params: string(b.members), auth: "private:"}
+	if c.opts.AuthKey != nil {
+		key.auth += c.opts.AuthKey()
+	}
+	return key, true
+}
+
+// forgetPages drops the pages of a list when a cursor is no longer known.
+func (c *Client) forgetPages(call *Call, b body, err error) {
+	if call.row.Cacheable && call.row.NameParam == "" && len(b.members) > 0 && errors.Is(err, mcp.ErrInvalidParams) {
+		c.cache.drop(call.Method)
+	}
+}
+
+// answer decodes a result and finds out what kind it is of. The result of a
+// type of package mcp is decoded in one go; another is looked at first.
+type answer struct {
+	call   *Call
+	modern bool
+	keep   bool // for the cache
+
+	head resultHead
+	kept jsontext.Value
+}
+
+// resultHead is what every modern result may have, whatever the method.
+type resultHead struct {
+	ResultType mcp.ResultType `json:"resultType"`
+	mcp.Questions
+	mcp.Cache
+}
+
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+func (a *answer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch k := d.PeekKind(); {
+	case k == 'n' && !a.modern: // how some servers of old say that there is nothing to say
+		return d.SkipValue()
+	case k != '{':
+		return fmt.Errorf("the result of %s is no object", a.call.Method)
+	case a.modern:
+		return a.decodeModern(d)
+	case a.call.Result == nil:
+		return d.SkipValue()
+	}
+	return json.UnmarshalDecode(d, a.call.Result)
+}
+
+func (a *answer) decodeModern(d *jsontext.Decoder) error {
+	if r, ok := a.call.Result.(mcp.AnyResult); ok && !a.keep {
+		if err := json.UnmarshalDecode(d, r); err != nil {
+			return err
+		}
+		a.head.ResultType = r.CommonResult().ResultType
+		if q := questionsOf(r); q != nil {
+			a.head.Questions = *q
+		}
+		return nil
+	}
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(v, &a.head); err != nil {
+		return err
+	}
+	if !a.accepted() || a.call.Result == nil {
+		return nil
+	}
+	if a.keep && ttlOf(a.head.TTLMs) > 0 {
+		a.kept = v.Clone()
+	}
+	return json.Unmarshal(v, a.call.Result)
+}
+
+// questionsOf returns the part that asks of the results that may ask.
+func questionsOf(r mcp.AnyResult) *mcp.Questions {
+	switch r := r.(type) {
+	case *mcp.CallToolResult:
+		return &r.Questions
+	case *mcp.GetPromptResult:
+		return &r.Questions
+	case *mcp.ReadResourceResult:
+		return &r.Questions
+	}
+	return nil
+}
+
+func (a *answer) asksInput() bool {
+	return a.modern && !a.call.opts.manual && a.head.ResultType == mcp.ResultInputRequired && a.call.row.MayAsk
+}
+
+// accepted reports whether the result is for the caller.
+func (a *answer) accepted() bool {
+	switch t := a.head.ResultType; t {
+	case "", mcp.ResultComplete:
+		return true
+	case mcp.ResultInputRequired:
+		return a.call.opts.manual
+	default:
+		return slices.Contains(a.call.opts.resultTypes, t)
+	}
+}
+
+// err is for results that no rule lets through.
+func (a *answer) err() error {
+	if !a.modern || a.accepted() {
+		return nil
+	}
+	return fmt.Errorf("client: %s: the server sent a result of the unknown type %q", a.call.Method, excerpt(string(a.head.ResultType), 64))
+}

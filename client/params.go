@@ -1,0 +1,197 @@
+package client
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/mcp"
+)
+
+// body is the params of one operation, encoded once however often they are
+// sent: every attempt has another _meta, and every answer to input_required
+// other members beside it.
+type body struct {
+	members []byte // the members of params but those below, without braces
+	meta    []byte // the members of _meta, without braces
+}
+
+// The members that are spliced in anew with each attempt.
+const (
+	memberMeta      = "_meta"
+	memberResponses = "inputResponses"
+	memberState     = "requestState"
+)
+
+// encodeParams encodes params, which may be nil, and adds extra to its _meta;
+// extra wins. keepInput says that the caller handles input_required alone, so
+// inputResponses and requestState are the caller's.
+func encodeParams(params any, extra mcp.Meta, keepInput bool) (body, error) {
+	var b body
+	if params != nil {
+		v, err := json.Marshal(params)
+		if err != nil {
+			return b, err
+		}
+		if b, err = splitParams(v, keepInput); err != nil {
+			return b, err
+		}
+	}
+	if len(extra) == 0 {
+		return b, nil
+	}
+	v, err := json.Marshal(extra, json.Deterministic(true))
+	if err != nil {
+		return b, fmt.Errorf("_meta: %w", err)
+	}
+	kept, err := without(b.meta, func(name string) bool { _, ok := extra[name]; return ok })
+	b.meta = join(kept, inner(v))
+	return b, err
+}
+
+func splitParams(v jsontext.Value, keepInput bool) (body, error) {
+	if v.Kind() == 'n' {
+		return body{}, nil
+	}
+	if v.Kind() != '{' {
+		return body{}, errors.New("params must be a JSON object")
+	}
+	// Most params have none of the special members: nothing is copied then.
+	if !bytes.Contains(v, []byte(`"_meta"`)) &&
+		(keepInput || !bytes.Contains(v, []byte(`"inputResponses"`)) && !bytes.Contains(v, []byte(`"requestState"`))) {
+		return body{members: inner(v)}, nil
+	}
+	var b body
+	err := eachMember(v, func(name string, raw jsontext.Value) {
+		switch {
+		case name == memberMeta:
+			if raw.Kind() == '{' {
+				b.meta = bytes.Clone(inner(raw))
+			}
+		case !keepInput && (name == memberResponses || name == memberState):
+		default:
+			b.members = appendMember(b.members, name, raw)
+		}
+	})
+	return b, err
+}
+
+// stamp is what the client itself says in _meta: the era's members, the token
+// of progress.
+type stamp struct {
+	members []byte
+	names   []string // of members
+}
+
+// add appends one member; raw is its JSON.
+func (s *stamp) add(name string, raw []byte) {
+	s.members = appendMember(s.members, name, raw)
+	s.names = append(s.names, name)
+}
+
+// encode writes params with st in _meta and extra, which is members, beside
+// it. A member of the caller's _meta that st has is left out. It returns nil
+// where there is nothing to send.
+func (b body) encode(st stamp, extra []byte) (jsontext.Value, error) {
+	meta := b.meta
+	if len(meta) > 0 && len(st.names) > 0 {
+		var err error
+		if meta, err = without(meta, func(name string) bool { return slices.Contains(st.names, name) }); err != nil {
+			return nil, err
+		}
+	}
+	n := len(st.members) + len(meta) + len(extra) + len(b.members)
+	if n == 0 {
+		return nil, nil
+	}
+	out := make([]byte, 0, n+len(`{"_meta":{,},,}`))
+	out = append(out, '{')
+	if len(st.members)+len(meta) > 0 {
+		out = append(out, `"_meta":{`...)
+		out = appendMembers(out, st.members)
+		out = appendMembers(out, meta)
+		out = append(out, '}')
+	}
+	out = appendMembers(out, extra)
+	out = appendMembers(out, b.members)
+	return append(out, '}'), nil
+}
+
+// inner returns an object without its braces.
+func inner(v jsontext.Value) []byte {
+	v = bytes.TrimSpace(v)
+	return bytes.TrimSpace(v[1 : len(v)-1])
+}
+
+// appendMembers adds members to an object that is being written.
+func appendMembers(dst, members []byte) []byte {
+	if len(members) == 0 {
+		return dst
+	}
+	if n := len(dst); n > 0 && dst[n-1] != '{' {
+		dst = append(dst, ',')
+	}
+	return append(dst, members...)
+}
+
+func join(a, b []byte) []byte { return appendMembers(bytes.Clone(a), b) }
+
+func appendMember(dst []byte, name string, raw jsontext.Value) []byte {
+	if len(dst) > 0 && dst[len(dst)-1] != '{' {
+		dst = append(dst, ',')
+	}
+	dst = appendString(dst, name)
+	dst = append(dst, ':')
+	return append(dst, raw...)
+}
+
+// appendString writes s as JSON; bytes that are not UTF-8 are replaced.
+func appendString(dst []byte, s string) []byte {
+	out, _ := jsontext.AppendQuote(dst, s) // the error tells of the replacement
+	return out
+}
+
+// without returns members but those that drop names.
+func without(members []byte, drop func(name string) bool) ([]byte, error) {
+	if len(members) == 0 {
+		return nil, nil
+	}
+	var kept []byte
+	err := eachMember(object(members), func(name string, raw jsontext.Value) {
+		if !drop(name) {
+			kept = appendMember(kept, name, raw)
+		}
+	})
+	return kept, err
+}
+
+func object(members []byte) jsontext.Value {
+	return append(append([]byte{'{'}, members...), '}')
+}
+
+// eachMember calls fn with each member of an object, in order. raw is valid
+// until fn returns.
+func eachMember(v jsontext.Value, fn func(name string, raw jsontext.Value)) error {
+	d := jsontext.NewDecoder(bytes.NewReader(v))
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		name := tok.String()
+		raw, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		fn(name, bytes.TrimSpace(raw))
+	}
+	_, err := d.ReadToken()
+	return err
+}
