@@ -1,0 +1,110 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// ErrEnded is returned for what is to be sent for a request that was answered
+// or cancelled: nothing more is sent for it.
+var ErrEnded = errors.New("rpc: the request is over, nothing more can be sent for it")
+
+// Inflight has the received requests that are not answered yet. The zero value
+// is ready. Its methods may be called from several goroutines at once.
+type Inflight struct {
+	mu   sync.Mutex
+	open map[ID]*Ticket
+}
+
+// A Ticket is the place of one received request in an [Inflight]. It sees to it
+// that nothing is sent for the request after its response or cancellation. The
+// zero value is ready for [Inflight.Add]; a Ticket is used once.
+type Ticket struct {
+	in     *Inflight
+	id     ID
+	cancel context.CancelCauseFunc
+	over   atomic.Bool
+
+	sending sync.RWMutex // read-held while something is sent for the request
+}
+
+// Add registers a received request. [Inflight.Cancel] will call cancel, which
+// must not wait. It returns an [*Error] to answer with when a request with that
+// ID is in flight; that one is not touched.
+func (f *Inflight) Add(t *Ticket, id ID, cancel context.CancelCauseFunc) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open[id] != nil {
+		return Errorf(CodeInvalidRequest, "request id %.80s is already in flight", id)
+	}
+	if f.open == nil {
+		f.open = make(map[ID]*Ticket)
+	}
+	t.in, t.id, t.cancel = f, id, cancel
+	f.open[id] = t
+	return nil
+}
+
+// Cancel cancels the request with this ID with cause and reports whether there
+// was one. When it returns nothing more is begun to be sent for the request,
+// and the ID is free.
+func (f *Inflight) Cancel(id ID, cause error) bool {
+	f.mu.Lock()
+	t := f.open[id]
+	delete(f.open, id)
+	f.mu.Unlock()
+	if t == nil || t.over.Swap(true) {
+		return false
+	}
+	t.cancel(cause)
+	return true
+}
+
+// CancelAll cancels all requests with cause.
+func (f *Inflight) CancelAll(cause error) {
+	f.mu.Lock()
+	open := f.open
+	f.open = nil
+	f.mu.Unlock()
+	for _, t := range open {
+		if !t.over.Swap(true) {
+			t.cancel(cause)
+		}
+	}
+}
+
+// Len returns how many requests are in flight.
+func (f *Inflight) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.open)
+}
+
+// Send calls send unless the request is over; then it returns [ErrEnded].
+func (t *Ticket) Send(send func() error) error {
+	t.sending.RLock()
+	defer t.sending.RUnlock()
+	if t.over.Load() {
+		return ErrEnded
+	}
+	return send()
+}
+
+// Finish ends the request, waits for the sends that are under way, and frees
+// the ID. It reports whether the request is to be answered: it is false if the
+// request was cancelled or finished before.
+func (t *Ticket) Finish() bool {
+	if t.over.Swap(true) {
+		return false
+	}
+	t.sending.Lock()
+	t.sending.Unlock() //nolint:staticcheck // only waits
+	t.in.mu.Lock()
+	defer t.in.mu.Unlock()
+	if t.in.open[t.id] == t {
+		delete(t.in.open, t.id)
+	}
+	return true
+}

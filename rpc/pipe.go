@@ -1,0 +1,104 @@
+package rpc
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// pipeMessages is how many messages are under way in a [Pipe] before a Write
+// waits. It lets both ends work at once, and is small enough that tests see
+// back-pressure.
+const pipeMessages = 16
+
+// Pipe returns the two ends of a Stream in memory. Messages are encoded and
+// decoded as on a wire, so the ends share no memory. When one end is closed the
+// other reads what was written before, and then io.EOF.
+func Pipe() (Stream, Stream) {
+	ab, ba := newHalfPipe(), newHalfPipe()
+	return &pipe{in: ba, out: ab}, &pipe{in: ab, out: ba}
+}
+
+type pipe struct{ in, out *halfPipe }
+
+// A halfPipe goes one way.
+type halfPipe struct {
+	texts  chan []byte
+	once   sync.Once
+	closed chan struct{} // by either end
+}
+
+func newHalfPipe() *halfPipe {
+	return &halfPipe{texts: make(chan []byte, pipeMessages), closed: make(chan struct{})}
+}
+
+func (h *halfPipe) close() { h.once.Do(func() { close(h.closed) }) }
+
+func (p *pipe) Read(ctx context.Context) (Message, error) {
+	select {
+	case b := <-p.in.texts:
+		return Decode(b, Limits{})
+	default:
+	}
+	select {
+	case b := <-p.in.texts:
+		return Decode(b, Limits{})
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.in.closed:
+	}
+	select {
+	case b := <-p.in.texts: // written before the end
+		return Decode(b, Limits{})
+	default:
+		return nil, io.EOF
+	}
+}
+
+func (p *pipe) Write(ctx context.Context, m Message) error {
+	b, encodeErr := AppendMessage(nil, m)
+	if len(b) == 0 {
+		return encodeErr
+	}
+	select {
+	case <-p.out.closed:
+		return ErrClosed
+	default:
+	}
+	select {
+	case p.out.texts <- b:
+		return encodeErr
+	case <-p.out.closed:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *pipe) Close() error {
+	p.in.close()
+	p.out.close()
+	return nil
+}
+
+// StreamDialer is a [Dialer] that speaks to a server over a Stream.
+type StreamDialer struct {
+	// Open makes the Stream of a new connection. ctx bounds only that.
+	Open func(ctx context.Context) (Stream, error)
+	// Options may be nil.
+	Options *DuplexOptions
+}
+
+// Dial implements [Dialer].
+func (s StreamDialer) Dial(ctx context.Context, h Handler) (Conn, error) {
+	stream, err := s.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return NewDuplex(context.WithoutCancel(ctx), stream, bound{h}, s.Options), nil
+}
+
+// bound is the Binder of a Handler that is there already.
+type bound struct{ h Handler }
+
+func (b bound) Bind(context.Context, Conn) Handler { return b.h }
