@@ -1,0 +1,334 @@
+// Package streamhttp carries MCP over HTTP: Streamable HTTP in all its
+// revisions, and HTTP+SSE of 2024-11-05, as server ([Handler]) and as client
+// ([Dialer], [SSEDialer]).
+package streamhttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+const allowMethods = "GET, POST, DELETE"
+
+// A Handler serves one MCP endpoint to clients of every revision. A POST is an
+// exchange: one message in, and out one JSON document or a stream that ends
+// with the response. What an exchange belongs to is all that differs: nothing
+// in the modern era, a session in the legacy era.
+//
+// A GET that belongs to no session opens an HTTP+SSE session of 2024-11-05; the
+// endpoint that it is told is the same URL.
+type Handler struct {
+	binder rpc.Binder
+	opt    Options
+
+	ctx      context.Context // ends when nothing is served any more
+	stop     context.CancelCauseFunc
+	draining context.Context // ends when streams are to end
+	drain    context.CancelFunc
+
+	modern    rpc.Handler // serves the requests that belong to nothing
+	keepAlive wheel[*sseWriter]
+	reaper    wheel[*Handler]
+	streams   atomic.Int64 // open streams of unknown length
+
+	inFlight atomic.Int64
+	closing  atomic.Bool
+	idle     chan struct{} // gets a value when the last request leaves a closing handler
+
+	mu       sync.Mutex
+	sessions map[string]*session
+	sse2024  map[string]*sseSession
+}
+
+// NewHandler returns a handler that serves what b binds. Call
+// [Handler.Shutdown] or [Handler.Close] when it is not needed any more.
+func NewHandler(b rpc.Binder, opts *Options) *Handler {
+	h := &Handler{
+		binder: b, opt: opts.withDefaults(), idle: make(chan struct{}, 1),
+		sessions: make(map[string]*session), sse2024: make(map[string]*sseSession),
+	}
+	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	h.draining, h.drain = context.WithCancel(h.ctx)
+	h.keepAlive = wheel[*sseWriter]{every: h.opt.Limits.KeepAlive, visit: (*sseWriter).keepAlive}
+	h.reaper = wheel[*Handler]{every: reapEvery(h.opt.Limits.SessionIdle), visit: (*Handler).reap}
+	h.modern = b.Bind(h.draining, stateless{})
+	return h
+}
+
+// ServeHTTP implements [http.Handler].
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !h.begin(w, r) {
+		return
+	}
+	defer h.leave()
+	switch r.Method {
+	case http.MethodPost:
+		h.servePost(w, r)
+	case http.MethodGet:
+		h.serveGet(w, r)
+	case http.MethodDelete:
+		h.serveDelete(w, r)
+	default:
+		h.notAllowed(w, allowMethods)
+	}
+}
+
+// begin lets a request in, to leave again, or answers it itself.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request) bool {
+	if !h.enter() {
+		w.Header().Set("Retry-After", "1")
+		h.refuse(w, rpc.ID{}, refuse(http.StatusServiceUnavailable, "the server is shutting down"))
+		return false
+	}
+	if ref := h.checkHost(r); ref != nil {
+		h.opt.Logger.Warn("request refused", "reason", ref.why, "host", r.Host, "origin", r.Header.Get("Origin"))
+		h.refuse(w, rpc.ID{}, ref)
+		h.leave()
+		return false
+	}
+	if h.cors(w, r) {
+		h.leave()
+		return false
+	}
+	return true
+}
+
+// cors writes the headers for browsers and reports whether the request was a
+// preflight, which is then answered.
+func (h *Handler) cors(w http.ResponseWriter, r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if h.opt.CORS == nil || origin == "" {
+		return false
+	}
+	h.opt.CORS.answer(w.Header(), origin)
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.opt.CORS.preflight(w, r)
+	return true
+}
+
+// servePost decides whose a message, or a batch, is.
+func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
+	can, _ := parseAccept(r)
+	if !can.json && !can.sse {
+		h.refuse(w, rpc.ID{}, refuse(http.StatusNotAcceptable, "Accept must allow "+bothTypes))
+		return
+	}
+	m, ok := h.readMessage(w, r)
+	if !ok {
+		return
+	}
+	req, ok := m.(*rpc.Request)
+	if !ok {
+		h.serveLegacy(w, r, m, can)
+		return
+	}
+	req.Header = r.Header
+	if e := readEnvelope(req); isModern(req, e) {
+		h.serveModern(w, r, req, e, can)
+		return
+	}
+	if h.opensSession(r, req) {
+		h.serveInitialize(w, r, req, can)
+		return
+	}
+	h.serveLegacy(w, r, req, can)
+}
+
+// readMessage reads the message of a POST, or answers what is wrong with it.
+func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (rpc.Message, bool) {
+	if ref := checkContentType(r); ref != nil {
+		h.refuse(w, rpc.ID{}, ref)
+		return nil, false
+	}
+	body, ref := h.readBody(w, r)
+	if ref != nil {
+		h.refuse(w, rpc.ID{}, ref)
+		return nil, false
+	}
+	m, err := rpc.Decode(body, h.opt.Limits.message())
+	if err == nil {
+		return m, true
+	}
+	res := &rpc.Response{Error: rpc.AsError(err)}
+	if d, ok := errors.AsType[*rpc.DecodeError](err); ok && !d.Response {
+		res.ID = d.ID
+	}
+	h.writeMessage(w, http.StatusBadRequest, res)
+	return nil, false
+}
+
+// serveModern handles a request that belongs to nothing (spec 2.5 and 2.6).
+func (h *Handler) serveModern(w http.ResponseWriter, r *http.Request, req *rpc.Request, e envelope, can accepts) {
+	if req.ID.IsZero() {
+		_, _ = h.modern.Handle(r.Context(), req, stateless{})
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	err := checkEnvelope(e)
+	if err == nil {
+		err = checkHeaders(req, e)
+	}
+	if err != nil {
+		h.writeMessage(w, http.StatusBadRequest, &rpc.Response{ID: req.ID, Error: err})
+		return
+	}
+	if req.Method == mcp.MethodListen {
+		h.serveListen(w, r, req, can)
+		return
+	}
+	a := h.newAnswer(w, r, nil, can)
+	defer a.end()
+	h.run(r.Context(), h.modern, req, &exchange{out: a})
+}
+
+// serveListen handles the one modern request that lasts: its stream is counted,
+// ends when writing to the client fails, and, with the handler's good-bye, when
+// the server shuts down.
+func (h *Handler) serveListen(w http.ResponseWriter, r *http.Request, req *rpc.Request, can accepts) {
+	if !can.sse {
+		h.refuse(w, req.ID, refuse(http.StatusNotAcceptable, "Accept must allow "+eventsType))
+		return
+	}
+	if !h.openStream() {
+		h.tooManyStreams(w, req.ID)
+		return
+	}
+	defer h.streams.Add(-1)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(h.draining, cancel)()
+	a := h.newAnswer(w, r, nil, can)
+	a.abort = cancel
+	defer a.end()
+	h.run(ctx, h.modern, req, &exchange{out: a})
+}
+
+// run has a request handled and gives the response.
+func (h *Handler) run(ctx context.Context, handler rpc.Handler, req *rpc.Request, x *exchange) {
+	x.finish(ctx, h.call(ctx, handler, req, x))
+}
+
+// call has a request handled. A panic of the handler ends the request only;
+// what it says stays here.
+func (h *Handler) call(ctx context.Context, handler rpc.Handler, req *rpc.Request, peer rpc.Peer) (res *rpc.Response) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.opt.Logger.Error("panic while handling a request", "method", req.Method, "panic", p, "stack", string(debug.Stack()))
+			res = rpc.Reply(req, nil, &rpc.Error{Code: rpc.CodeInternalError, Message: "internal error"})
+		}
+	}()
+	result, err := handler.Handle(ctx, req, peer)
+	return rpc.Reply(req, result, err)
+}
+
+func (h *Handler) openStream() bool {
+	if n := h.streams.Add(1); over(n, int64(h.opt.Limits.Streams)) {
+		h.streams.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (h *Handler) tooManyStreams(w http.ResponseWriter, id rpc.ID) {
+	h.refuse(w, id, refuse(http.StatusServiceUnavailable, "too many open streams: try again later"))
+}
+
+// refuse answers with an HTTP status and the reason as a JSON-RPC error.
+func (h *Handler) refuse(w http.ResponseWriter, id rpc.ID, ref *refusal) {
+	h.writeMessage(w, ref.status, &rpc.Response{ID: id, Error: ref.wireError()})
+}
+
+func (h *Handler) notAllowed(w http.ResponseWriter, allow string) {
+	w.Header().Set("Allow", allow)
+	h.refuse(w, rpc.ID{}, refuse(http.StatusMethodNotAllowed, "method not allowed: POST an MCP message"))
+}
+
+// enter counts a request in and reports whether it may be served.
+func (h *Handler) enter() bool {
+	h.inFlight.Add(1)
+	if !h.closing.Load() {
+		return true
+	}
+	h.leave()
+	return false
+}
+
+func (h *Handler) leave() {
+	if h.inFlight.Add(-1) > 0 || !h.closing.Load() {
+		return
+	}
+	select {
+	case h.idle <- struct{}{}:
+	default:
+	}
+}
+
+// Shutdown refuses new requests, ends the streams that only listen, and waits
+// for the requests in flight. When they are done, or ctx ends, it ends all
+// sessions. It returns ctx's error if requests were still running.
+//
+// A plain modern request that does not end is ended by its connection: call
+// Shutdown and then Close of the http.Server.
+func (h *Handler) Shutdown(ctx context.Context) error {
+	h.closing.Store(true)
+	h.drain()
+	err := h.wait(ctx)
+	h.stop(errShutdown)
+	for _, s := range h.allSessions() {
+		s.end(errShutdown)
+	}
+	h.keepAlive.stop()
+	h.reaper.stop()
+	return err
+}
+
+// Close ends everything at once. It waits a moment for handlers to notice.
+func (h *Handler) Close() error {
+	h.closing.Store(true)
+	h.stop(errShutdown)
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	return h.Shutdown(ctx)
+}
+
+func (h *Handler) wait(ctx context.Context) error {
+	for h.inFlight.Load() > 0 {
+		select {
+		case <-h.idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (h *Handler) allSessions() []*session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := make([]*session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		list = append(list, s)
+	}
+	return list
+}
+
+// stateless is the connection of requests that belong to nothing: there is
+// nobody to talk to outside of them.
+type stateless struct{}
+
+func (stateless) Call(context.Context, *rpc.Request, any) error { return rpc.ErrNoReverse }
+func (stateless) Notify(context.Context, *rpc.Request) error    { return rpc.ErrNoReverse }
+func (stateless) Cancel(rpc.ID, error)                          {}
+func (stateless) AllowBatch(bool)                               {}
+func (stateless) Close() error                                  { return nil }
+
+var _ rpc.Conn = stateless{}

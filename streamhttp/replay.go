@@ -1,0 +1,194 @@
+package streamhttp
+
+import (
+	"container/list"
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// An EventStore keeps the events of the streams of sessions, so that a client
+// whose connection broke can resume behind the last event it saw (spec 3.2,
+// Resumability). Its methods are called from several goroutines at once.
+type EventStore interface {
+	// Append keeps data, which it must not change, as the next event of a
+	// stream and returns its number. Numbers grow within a session.
+	Append(ctx context.Context, session string, stream uint64, data []byte) (seq uint64, err error)
+	// After yields the events of one stream whose numbers are greater than
+	// seq, in order. What the store has dropped is left out.
+	After(ctx context.Context, session string, stream, seq uint64) iter.Seq2[Event, error]
+	// Drop forgets a session.
+	Drop(ctx context.Context, session string) error
+}
+
+// Event is one event of a stream.
+type Event struct {
+	Seq  uint64
+	Data []byte
+}
+
+// listening is the number of the stream that belongs to no request: the one a
+// client opens with GET.
+const listening = 0
+
+// eventID names the position in a stream behind event seq. It is unique in its
+// session and says which stream it belongs to.
+func eventID(stream, seq uint64) string {
+	b := make([]byte, 0, 24)
+	b = append(strconv.AppendUint(b, stream, 36), '-')
+	return string(strconv.AppendUint(b, seq, 36))
+}
+
+func parseEventID(id string) (stream, seq uint64, ok bool) {
+	a, b, found := strings.Cut(id, "-")
+	if !found {
+		return 0, 0, false
+	}
+	stream, err := strconv.ParseUint(a, 36, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	seq, err = strconv.ParseUint(b, 36, 64)
+	return stream, seq, err == nil
+}
+
+// memoryEvents is the EventStore of one process. It is bounded in events and
+// bytes for each session, and in bytes for all: then the session that was
+// silent for longest loses its oldest events.
+type memoryEvents struct {
+	maxEvents, maxBytes, maxTotal int
+
+	mu       sync.Mutex
+	sessions map[string]*eventLog
+	idle     list.List // of *eventLog, the longest silent first
+	total    int
+}
+
+type eventLog struct {
+	place *list.Element // in idle; nil where the log is empty
+	last  uint64        // the newest event's number
+	// What belongs to requests must not push out what waits for a GET.
+	posts, listen ring
+}
+
+// ring is a queue of the events of one log.
+type ring struct {
+	events []storedEvent
+	bytes  int
+}
+
+type storedEvent struct {
+	stream uint64
+	Event
+}
+
+func newMemoryEvents(l Limits) *memoryEvents {
+	return &memoryEvents{
+		maxEvents: l.ReplayEvents, maxBytes: l.ReplayBytes, maxTotal: l.ReplayTotalBytes,
+		sessions: make(map[string]*eventLog),
+	}
+}
+
+func (l *eventLog) ring(stream uint64) *ring {
+	if stream == listening {
+		return &l.listen
+	}
+	return &l.posts
+}
+
+func (m *memoryEvents) Append(_ context.Context, session string, stream uint64, data []byte) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.sessions[session]
+	if l == nil {
+		l = new(eventLog)
+		m.sessions[session] = l
+	}
+	if l.place != nil {
+		m.idle.Remove(l.place)
+	}
+	l.place = m.idle.PushBack(l)
+	l.last++
+	r := l.ring(stream)
+	r.events = append(r.events, storedEvent{stream, Event{l.last, data}})
+	r.bytes += len(data)
+	m.total += len(data)
+	// The newest event stays whatever its size: it is what a client waits for.
+	for len(r.events) > 1 && (over(len(r.events), m.maxEvents) || over(r.bytes, m.maxBytes)) {
+		m.drop(r)
+	}
+	m.trim(l)
+	return l.last, nil
+}
+
+// trim holds the limit for all sessions together. keep has just been used.
+func (m *memoryEvents) trim(keep *eventLog) {
+	for over(m.total, m.maxTotal) {
+		l := m.idle.Front().Value.(*eventLog)
+		if l == keep {
+			return
+		}
+		for _, r := range []*ring{&l.posts, &l.listen} {
+			for len(r.events) > 0 {
+				m.drop(r)
+			}
+		}
+		m.idle.Remove(l.place) // it has nothing to lose any more
+		l.place = nil
+	}
+}
+
+// drop removes the oldest event of a ring.
+func (m *memoryEvents) drop(r *ring) {
+	n := len(r.events[0].Data)
+	r.bytes -= n
+	m.total -= n
+	r.events[0] = storedEvent{}
+	r.events = r.events[1:]
+	if len(r.events) == 0 {
+		r.events = nil
+	}
+}
+
+func (m *memoryEvents) After(_ context.Context, session string, stream, seq uint64) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for _, e := range m.after(session, stream, seq) {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *memoryEvents) after(session string, stream, seq uint64) []Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.sessions[session]
+	if l == nil {
+		return nil
+	}
+	var found []Event
+	for _, e := range l.ring(stream).events {
+		if e.stream == stream && e.Seq > seq {
+			found = append(found, e.Event)
+		}
+	}
+	return found
+}
+
+func (m *memoryEvents) Drop(_ context.Context, session string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.sessions[session]
+	if l == nil {
+		return nil
+	}
+	m.total -= l.posts.bytes + l.listen.bytes
+	if l.place != nil {
+		m.idle.Remove(l.place)
+	}
+	delete(m.sessions, session)
+	return nil
+}

@@ -1,0 +1,153 @@
+package streamhttp
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// An event is one server-sent event.
+type event struct {
+	id    string        // empty: none
+	name  string        // empty: message
+	retry time.Duration // zero: not said
+	data  []byte
+}
+
+// append writes the event as it goes over the wire. JSON has line breaks only
+// between tokens, where a break between two data lines means the same.
+func (e *event) append(b []byte) []byte {
+	if e.name != "" {
+		b = append(append(append(b, "event: "...), e.name...), '\n')
+	}
+	if e.id != "" {
+		b = append(append(append(b, "id: "...), e.id...), '\n')
+	}
+	if e.retry > 0 {
+		b = append(strconv.AppendInt(append(b, "retry: "...), e.retry.Milliseconds(), 10), '\n')
+	}
+	rest := e.data
+	for {
+		i := bytes.IndexAny(rest, "\r\n")
+		if i < 0 {
+			break
+		}
+		b = append(append(append(b, "data: "...), rest[:i]...), '\n')
+		rest = rest[i+1:]
+	}
+	return append(append(append(b, "data: "...), rest...), '\n', '\n')
+}
+
+// sseWriter writes events to one HTTP response. Each event is one write and one
+// flush, with a deadline, so that a client that does not read cannot hold the
+// writer for ever. Its methods may be called from several goroutines.
+type sseWriter struct {
+	w     http.ResponseWriter
+	rc    *http.ResponseController
+	limit time.Duration // of one write
+	fail  func()        // called once when a write fails; may be nil
+
+	mu    sync.Mutex
+	err   error // why nothing more is written
+	quiet bool  // nothing was written since the last tick of the wheel
+}
+
+// openSSE sends the header of a stream.
+func openSSE(w http.ResponseWriter, limit time.Duration) *sseWriter {
+	h := w.Header()
+	h["Content-Type"] = []string{eventsType}
+	h["Cache-Control"] = []string{"no-cache, no-transform"}
+	h["X-Accel-Buffering"] = []string{"no"}
+	w.WriteHeader(http.StatusOK)
+	return &sseWriter{w: w, rc: http.NewResponseController(w), limit: limit}
+}
+
+// write sends one event.
+func (s *sseWriter) write(e event) error {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	*buf = e.append((*buf)[:0])
+	return s.raw(*buf)
+}
+
+// raw sends bytes that are ready for the wire, and flushes. Without bytes it
+// only flushes, so that the client sees the header.
+func (s *sseWriter) raw(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = false
+	return s.locked(b, s.limit)
+}
+
+func (s *sseWriter) locked(b []byte, limit time.Duration) error {
+	if s.err != nil {
+		return s.err
+	}
+	bounded := limit > 0 && s.rc.SetWriteDeadline(time.Now().Add(writeTime(limit, len(b)))) == nil
+	if _, err := s.w.Write(b); err != nil {
+		return s.failed(err)
+	}
+	// A writer that cannot flush buffers the whole answer: slow, not wrong.
+	if err := s.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return s.failed(err)
+	}
+	if bounded {
+		// The deadline must not outlive the write: HTTP/2 resets a stream when
+		// it passes, and HTTP/1 keeps it for the next request.
+		_ = s.rc.SetWriteDeadline(time.Time{})
+	}
+	return nil
+}
+
+// writeTime is how long a write of n bytes may take: a slow client that does
+// read is not a stuck one.
+func writeTime(limit time.Duration, n int) time.Duration {
+	return limit + time.Duration(n/slowestClient)*time.Second
+}
+
+func (s *sseWriter) failed(err error) error {
+	s.err = err
+	if s.fail != nil {
+		s.fail()
+	}
+	return err
+}
+
+// close ends the use of the response: after it, nothing touches the
+// ResponseWriter any more, as net/http demands of a handler that returned.
+func (s *sseWriter) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err == nil {
+		s.err = rpc.ErrClosed
+	}
+}
+
+// keepAlive writes a comment if nothing was written since the last call. A
+// writer that is busy needs none.
+func (s *sseWriter) keepAlive() {
+	if !s.mu.TryLock() {
+		return
+	}
+	defer s.mu.Unlock()
+	if !s.quiet {
+		s.quiet = true
+		return
+	}
+	_ = s.locked([]byte(":\n\n"), keepAliveWriteTime)
+}
+
+var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, 1024)) }}
+
+func getBuffer() *[]byte { return buffers.Get().(*[]byte) }
+
+func putBuffer(b *[]byte) {
+	if cap(*b) <= pooledBuffer {
+		buffers.Put(b)
+	}
+}
