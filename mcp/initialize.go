@@ -152,7 +152,7 @@ func (c *ClientCapabilities) Names() []string {
 		n.group("sampling", true, flag{"context", s.Context != nil}, flag{"tools", s.Tools != nil})
 	}
 	if e := c.Elicitation; e != nil {
-		n.group("elicitation", true, flag{"form", e.Form != nil}, flag{"url", e.URL != nil})
+		n.group("elicitation", true, flag{"form", e.HasForm()}, flag{"url", e.URL != nil})
 	}
 	if t := c.Tasks; t != nil {
 		n.group("tasks", true, flag{"list", t.List != nil}, flag{"cancel", t.Cancel != nil},
@@ -165,11 +165,12 @@ func (c *ClientCapabilities) Names() []string {
 // Has reports whether the capability with this dotted name is declared, such
 // as "sampling", "sampling.tools", "elicitation.form" or "extensions.ID". An
 // elicitation capability without a mode has "elicitation.form".
-func (c *ClientCapabilities) Has(name string) bool {
-	if name == "elicitation.form" {
-		return c.Elicitation.HasForm()
-	}
-	return declares(c.Names(), name)
+func (c *ClientCapabilities) Has(name string) bool { return declares(c.Names(), name) }
+
+// Covers reports whether all that need has is declared.
+func (c *ClientCapabilities) Covers(need *ClientCapabilities) bool {
+	all := c.Names()
+	return !slices.ContainsFunc(need.Names(), func(name string) bool { return !declares(all, name) })
 }
 
 // Names returns the dotted names of the capabilities, sorted: "tools",

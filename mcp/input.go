@@ -1,8 +1,6 @@
 package mcp
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // InputRequest is a question to the client inside a result (2026-07-28).
 type InputRequest struct {

@@ -69,9 +69,9 @@ func (r *GetPromptResult) MarshalJSONTo(e *jsontext.Encoder) error {
 
 // PromptMessage is one message of a prompt.
 type PromptMessage struct {
-	Role    Role
-	Content Content
-	Extra   jsontext.Value
+	Role    Role           `json:"role"`
+	Content Content        `json:"content"`
+	Extra   jsontext.Value `json:",embed"`
 }
 
 // promptMessage is the wire form of PromptMessage.

@@ -91,12 +91,12 @@ func (r *ReadResourceResult) MarshalJSONTo(e *jsontext.Encoder) error {
 // ResourceContents is text or bytes. A Blob that is not nil makes it bytes,
 // even when empty; else it is text.
 type ResourceContents struct {
-	URI      string
-	MIMEType string
-	Text     string
-	Blob     []byte
-	Meta     Meta
-	Extra    jsontext.Value
+	URI      string         `json:"uri"`
+	MIMEType string         `json:"mimeType,omitzero"`
+	Text     string         `json:"text,omitzero"`
+	Blob     []byte         `json:"blob,omitzero"`
+	Meta     Meta           `json:"_meta,omitzero"`
+	Extra    jsontext.Value `json:",embed"`
 }
 
 // resourceContents is the wire form of ResourceContents.

@@ -14,7 +14,8 @@ type Tool struct {
 	Description string `json:"description,omitzero"`
 	// Icons are since 2025-11-25.
 	Icons []Icon `json:"icons,omitzero"`
-	// InputSchema is a JSON Schema whose root has the type object.
+	// InputSchema is a JSON Schema whose root has the type object. Nil is sent
+	// as the schema of any object.
 	InputSchema jsontext.Value `json:"inputSchema"`
 	// OutputSchema describes the structured content; nil says nothing about
 	// it. Before 2026-07-28 its root has the type object.
@@ -24,6 +25,17 @@ type Tool struct {
 	Execution *ToolExecution `json:"execution,omitzero"`
 	Meta      Meta           `json:"_meta,omitzero"`
 	Extra     jsontext.Value `json:",embed"`
+}
+
+// MarshalJSONTo implements [json.MarshalerTo].
+func (t *Tool) MarshalJSONTo(e *jsontext.Encoder) error {
+	type plain Tool
+	if t.InputSchema != nil {
+		return json.MarshalEncode(e, (*plain)(t))
+	}
+	w := plain(*t)
+	w.InputSchema = jsontext.Value(`{"type":"object"}`)
+	return json.MarshalEncode(e, &w)
 }
 
 // DisplayName returns what to call the tool before people: its title, else
