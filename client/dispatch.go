@@ -35,7 +35,7 @@ func (in inbound) Handle(ctx context.Context, req *rpc.Request, _ rpc.Peer) (any
 	if _, told := asWire(err); err != nil && !told && ctx.Err() == nil {
 		in.c.log.Warn("client: the server asked and got an internal error", "method", req.Method, "error", err)
 	}
-	if s := in.c.session.Load(); s != nil && res != nil {
+	if s := in.c.session.Load(); s != nil && err == nil {
 		res = mcp.Downgrade(s.rev.Version, res)
 	}
 	return res, err
