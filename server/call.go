@@ -1,0 +1,141 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// Call is one request, as the code that answers it sees it. Its fields are to
+// be read only; its methods may be called from several goroutines at once, and
+// do nothing once the request is answered.
+type Call struct {
+	// Method is the row of the request's method. For a method of an extension
+	// it has only the name.
+	Method mcp.Method
+	// Version is the revision that the client speaks.
+	Version mcp.Version
+	// Client is who the client says it is: for display and logs, never for
+	// decisions. It may be empty.
+	Client mcp.Implementation
+	// Capabilities are what the client can be asked.
+	Capabilities mcp.ClientCapabilities
+	// Params are decoded: *mcp.CallToolParams for tools/call and so on, a
+	// jsontext.Value for a method of an extension.
+	Params any
+	// Meta is the _meta of the request. Nil where it has none.
+	Meta mcp.Meta
+	// Header has the headers of the HTTP request; nil where there is no HTTP.
+	Header http.Header
+
+	session *session
+	era     era
+	peer    rpc.Peer
+	req     *rpc.Request
+	handle  Handler
+	token   mcp.ProgressToken
+	level   mcp.LoggingLevel // of a modern request
+
+	mu       sync.Mutex
+	over     bool // answered
+	progress float64
+	input    input
+}
+
+// ErrNoCall is returned by methods that need a client, outside a request.
+var ErrNoCall = errors.New("server: not inside a request: use the context that the handler was called with")
+
+// errOver is for what a handler's leftovers try to send.
+var errOver = errors.New("server: the request has been answered")
+
+type callKey struct{}
+
+// CallFrom returns the call whose handler was given ctx. Outside a request the
+// call is inert: progress and logs go nowhere and questions fail with
+// [ErrNoCall]. So it is never nil, and a tool is a function that can be tested
+// by itself.
+func CallFrom(ctx context.Context) *Call {
+	if c, ok := ctx.Value(callKey{}).(*Call); ok {
+		return c
+	}
+	return &Call{progress: math.Inf(-1)}
+}
+
+func newCall(ss *session, req *rpc.Request, peer rpc.Peer, meta *mcp.RequestMeta) *Call {
+	c := &Call{
+		Method: mcp.Method{Name: req.Method}, Header: req.Header,
+		session: ss, era: eraOf(meta), peer: peer, req: req,
+		token: meta.ProgressToken, level: meta.LogLevel, progress: math.Inf(-1),
+	}
+	return c
+}
+
+// ID returns the ID of the request; zero outside one.
+func (c *Call) ID() rpc.ID {
+	if c.req == nil {
+		return rpc.ID{}
+	}
+	return c.req.ID
+}
+
+// Progress tells the client how far the request is: done of total, or of an
+// unknown total where that is 0. message may be empty. Done must be more than
+// the last time. It does nothing where the client does not want to know.
+func (c *Call) Progress(ctx context.Context, done, total float64, message string) error {
+	if c.token.IsZero() {
+		return nil
+	}
+	if math.IsNaN(done+total) || math.IsInf(done+total, 0) {
+		return fmt.Errorf("server: progress %v of %v is not a number", done, total)
+	}
+	p := &mcp.ProgressParams{ProgressToken: c.token, Progress: done, Message: message}
+	if total != 0 {
+		p.Total = &total
+	}
+	// The lock is held while it is sent, so that the order stays.
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if done <= c.progress {
+		return fmt.Errorf("server: progress must grow, but %v comes after %v", done, c.progress)
+	}
+	if err := c.send(ctx, mcp.NotificationProgress, p); err != nil {
+		return err
+	}
+	c.progress = done
+	return nil
+}
+
+// Notify sends a notification of an extension, on the stream of this request.
+func (c *Call) Notify(ctx context.Context, method string, params any) error {
+	if c.peer == nil {
+		return ErrNoCall
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.send(ctx, method, params)
+}
+
+// send must be called with c.mu held: nothing is sent behind the response.
+func (c *Call) send(ctx context.Context, method string, params any) error {
+	if c.over {
+		return errOver
+	}
+	req, err := rpc.NewRequest(method, mcp.Downgrade(c.Version, params))
+	if err != nil {
+		return err
+	}
+	return c.peer.Notify(ctx, req)
+}
+
+// end comes before the response.
+func (c *Call) end() {
+	c.mu.Lock()
+	c.over = true
+	c.mu.Unlock()
+}

@@ -1,0 +1,197 @@
+package server
+
+import (
+	"context"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// features is all that a server offers at one moment. It never changes: a
+// change makes another one, so a request sees one state from begin to end and
+// takes no lock.
+type features struct {
+	tools     *set[*tool]
+	resources *set[*resource]
+	templates *set[*template]
+	matching  []*template // the templates, in the order in which they are tried
+	prompts   *set[*prompt]
+
+	methods       map[string]method                              // of extensions
+	notifications map[string]func(context.Context, *rpc.Request) // of extensions
+	capabilities  mcp.ServerCapabilities
+	declared      map[string]bool // by dotted name
+}
+
+func newFeatures(s *Server) *features {
+	f := &features{
+		tools:     &set[*tool]{kind: "tools"},
+		resources: &set[*resource]{kind: "resources"},
+		templates: &set[*template]{kind: "templates"},
+		prompts:   &set[*prompt]{kind: "prompts"},
+	}
+	if c := s.opts.Capabilities; c != nil {
+		f.capabilities = *c
+	}
+	// A handler may log at any time, and who logs must have declared it.
+	if f.capabilities.Logging == nil {
+		f.capabilities.Logging = &mcp.Support{}
+	}
+	if s.opts.Complete != nil && f.capabilities.Completions == nil {
+		f.capabilities.Completions = &mcp.Support{}
+	}
+	f.declare()
+	return f
+}
+
+// declare makes the capabilities follow the features. What was declared stays
+// declared when the last feature goes: the client may have built on it.
+func (f *features) declare() {
+	c := &f.capabilities
+	if len(f.tools.keys) > 0 && c.Tools == nil {
+		c.Tools = &mcp.ListCapability{ListChanged: true}
+	}
+	if len(f.prompts.keys) > 0 && c.Prompts == nil {
+		c.Prompts = &mcp.ListCapability{ListChanged: true}
+	}
+	if len(f.resources.keys)+len(f.templates.keys) > 0 && c.Resources == nil {
+		c.Resources = &mcp.ResourcesCapability{Subscribe: true, ListChanged: true}
+	}
+	f.declared = map[string]bool{}
+	for _, m := range mcp.Methods() {
+		if m.Capability != "" {
+			f.declared[m.Capability] = c.Has(m.Capability)
+		}
+	}
+}
+
+// change puts a new state in the place of the current one and tells those who
+// want to know. edit works on a copy; it must copy what it changes, and
+// reports whether it changed anything.
+func (s *Server) change(list lists, edit func(f *features) bool) {
+	s.mu.Lock()
+	f := *s.features.Load()
+	changed := edit(&f)
+	if changed {
+		f.declare()
+		s.features.Store(&f)
+	}
+	s.mu.Unlock()
+	if changed && list != 0 {
+		s.hub.listChanged(list)
+	}
+}
+
+// method is what answers one method.
+type method struct {
+	row    mcp.Method
+	decode func(raw jsontext.Value) (any, error)
+	handle Handler
+}
+
+// on makes a method of a function with typed params.
+func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) method {
+	return method{
+		decode: func(raw jsontext.Value) (any, error) {
+			p := new(P)
+			if err := mcp.DecodeParams(raw, p); err != nil {
+				return nil, err
+			}
+			return p, nil
+		},
+		handle: func(ctx context.Context, c *Call) (any, error) { return handle(ctx, c, c.Params.(*P)) },
+	}
+}
+
+// methods are those of the protocol that a server answers.
+var methods = rows(map[string]method{
+	mcp.MethodInitialize:            on(initialize),
+	mcp.MethodPing:                  on(ping),
+	mcp.MethodDiscover:              on(discover),
+	mcp.MethodToolsList:             on(listTools),
+	mcp.MethodToolsCall:             on(callTool),
+	mcp.MethodResourcesList:         on(listResources),
+	mcp.MethodResourceTemplatesList: on(listTemplates),
+	mcp.MethodResourcesRead:         on(readResource),
+	mcp.MethodResourcesSubscribe:    on(subscribe),
+	mcp.MethodResourcesUnsubscribe:  on(unsubscribe),
+	mcp.MethodPromptsList:           on(listPrompts),
+	mcp.MethodPromptsGet:            on(getPrompt),
+	mcp.MethodComplete:              on(complete),
+	mcp.MethodSetLevel:              on(setLevel),
+	mcp.MethodListen:                on(listen),
+})
+
+func rows(ms map[string]method) map[string]method {
+	for name, m := range ms {
+		m.row, _ = mcp.MethodByName(name)
+		ms[name] = m
+	}
+	return ms
+}
+
+// method finds what answers a call: a method that its revision has and whose
+// capability is declared.
+func (s *Server) method(c *Call) (method, bool) {
+	f := s.features.Load()
+	m, ok := methods[c.req.Method]
+	if !ok {
+		m, ok = f.methods[c.req.Method]
+		c.Method = m.row
+		return m, ok
+	}
+	c.Method = m.row
+	if !m.row.FromClient(c.Version) {
+		return m, false
+	}
+	need := m.row.Needs(c.Version)
+	if need == "completions" {
+		return m, s.opts.Complete != nil
+	}
+	return m, need == "" || f.declared[need]
+}
+
+// answersOf returns the answers that came with params of a method that may ask.
+func answersOf(params any) *mcp.Answers {
+	switch p := params.(type) {
+	case *mcp.CallToolParams:
+		return &p.Answers
+	case *mcp.GetPromptParams:
+		return &p.Answers
+	case *mcp.ReadResourceParams:
+		return &p.Answers
+	}
+	return &mcp.Answers{}
+}
+
+func initialize(_ context.Context, c *Call, p *mcp.InitializeParams) (any, error) {
+	return c.session.initialize(c, p)
+}
+
+func ping(context.Context, *Call, *mcp.Params) (any, error) { return &mcp.Result{}, nil }
+
+func discover(_ context.Context, c *Call, _ *mcp.DiscoverParams) (any, error) {
+	s := c.session.server
+	versions := make([]mcp.Version, 0, 8)
+	for _, r := range mcp.Revisions() {
+		versions = append(versions, r.Version)
+	}
+	return &mcp.DiscoverResult{
+		SupportedVersions: versions,
+		Capabilities:      s.features.Load().capabilities,
+		Instructions:      s.opts.Instructions,
+	}, nil
+}
+
+// cloned returns m with one more entry.
+func cloned[V any](m map[string]V, key string, v V) map[string]V {
+	c := maps.Clone(m)
+	if c == nil {
+		c = map[string]V{}
+	}
+	c[key] = v
+	return c
+}

@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
+
+// A gate counts what is inside, and can be shut: what is inside may finish,
+// nothing more comes in. The zero gate is open.
+type gate struct {
+	mu    sync.Mutex
+	n     int
+	shut  bool
+	empty chan struct{} // closed when shut and n == 0; made by close
+}
+
+// enter reports whether the gate is open. Whoever entered must leave.
+func (g *gate) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return false
+	}
+	g.n++
+	return true
+}
+
+func (g *gate) leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.n--; g.n == 0 && g.shut {
+		close(g.empty)
+	}
+}
+
+// close shuts the gate. It may be called more than once.
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut {
+		return
+	}
+	g.shut, g.empty = true, make(chan struct{})
+	if g.n == 0 {
+		close(g.empty)
+	}
+}
+
+// wait returns when a shut gate has nothing inside any more, or with the error
+// of ctx.
+func (g *gate) wait(ctx context.Context) error {
+	select {
+	case <-g.empty:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// serial runs functions one after another, in the order they were added, on a
+// goroutine that lives only as long as there is something to run. workers
+// counts that goroutine.
+type serial struct {
+	workers *gate
+	max     int // waiting functions; negative = no limit
+
+	mu    sync.Mutex
+	queue []func()
+	busy  bool
+}
+
+// add reports whether f will run: not when too many wait, nor when workers is
+// shut.
+func (q *serial) add(f func()) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if over(len(q.queue)+1, q.max) {
+		return false
+	}
+	if !q.busy {
+		if !q.workers.enter() {
+			return false
+		}
+		q.busy = true
+		go q.run()
+	}
+	q.queue = append(q.queue, f)
+	return true
+}
+
+func (q *serial) run() {
+	defer q.workers.leave()
+	for {
+		q.mu.Lock()
+		if len(q.queue) == 0 {
+			q.busy = false
+			q.mu.Unlock()
+			return
+		}
+		f := q.queue[0]
+		q.queue = q.queue[1:]
+		q.mu.Unlock()
+		f()
+	}
+}
+
+// A quota counts what is inside, up to a limit.
+type quota struct{ n atomic.Int64 }
+
+func (q *quota) enter(limit int) bool {
+	if over(int(q.n.Add(1)), limit) {
+		q.n.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (q *quota) leave() { q.n.Add(-1) }

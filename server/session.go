@@ -1,0 +1,166 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// session is one connection, and what a legacy client agreed on over it.
+// Modern requests leave it as it is and see nothing of it.
+type session struct {
+	server    *Server
+	conn      rpc.Conn
+	ctx       context.Context // ends with the connection
+	callbacks serial          // what notifications start
+
+	mu           sync.Mutex
+	version      mcp.Version // "" = not initialized
+	client       mcp.Implementation
+	capabilities mcp.ClientCapabilities
+	level        mcp.LoggingLevel
+	initID       rpc.ID      // of initialize, while it is answered
+	sub          *subscriber // made by initialize
+}
+
+// ErrCancelled is the cause of the context of a request that its client
+// cancelled: see [context.Cause].
+var ErrCancelled = errors.New("server: the client cancelled the request")
+
+// Handle implements [rpc.Handler].
+func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) (any, error) {
+	if req.ID.IsZero() {
+		ss.notified(req)
+		return nil, nil
+	}
+	s := ss.server
+	if !s.requests.enter() {
+		return nil, errStopping
+	}
+	defer s.requests.leave()
+	meta, err := mcp.ReadRequestMeta(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	c := newCall(ss, req, peer, &meta)
+	ctx = context.WithValue(ctx, callKey{}, c)
+	res, err := ss.answer(ctx, c, &meta)
+	c.end()
+	s.report(ctx, c, err)
+	return c.era.finish(ctx, c, res, err)
+}
+
+func (ss *session) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (any, error) {
+	if err := c.era.open(c, meta); err != nil {
+		return nil, err
+	}
+	m, ok := ss.server.method(c)
+	if !ok {
+		return nil, mcp.MethodNotFound(capped(c.req.Method))
+	}
+	c.handle = m.handle
+	var err error
+	if c.Params, err = m.decode(c.req.Params); err != nil {
+		return nil, err
+	}
+	if p, ok := c.Params.(mcp.AnyParams); ok {
+		c.Meta = p.CommonParams().Meta
+	}
+	if c.Method.MayAsk {
+		if err := c.era.resume(ctx, c, answersOf(c.Params)); err != nil {
+			return nil, err
+		}
+	}
+	return ss.server.run(ctx, c)
+}
+
+// notified takes a notification. It returns soon: what takes time is queued.
+func (ss *session) notified(req *rpc.Request) {
+	switch req.Method {
+	case mcp.NotificationCancelled:
+		ss.cancelled(req)
+	case mcp.NotificationInitialized:
+		ss.initialized()
+	case mcp.NotificationRootsListChanged:
+		ss.callback(mcp.NotificationRootsListChanged, ss.server.opts.OnRootsChanged)
+	default:
+		ss.custom(req)
+	}
+}
+
+// cancelled ends a request of the client, whichever era it is of. Initialize
+// cannot be cancelled; what cannot be understood is ignored.
+func (ss *session) cancelled(req *rpc.Request) {
+	var p mcp.CancelledParams
+	if len(req.Params) == 0 || json.Unmarshal(req.Params, &p) != nil || p.RequestID.IsZero() {
+		return
+	}
+	ss.mu.Lock()
+	initializing := p.RequestID == ss.initID
+	ss.mu.Unlock()
+	if initializing {
+		return
+	}
+	cause := ErrCancelled
+	if p.Reason != "" {
+		cause = fmt.Errorf("%w: %s", ErrCancelled, capped(p.Reason))
+	}
+	ss.conn.Cancel(p.RequestID, cause)
+}
+
+func (ss *session) initialized() {
+	ss.mu.Lock()
+	sub := ss.sub
+	ss.mu.Unlock()
+	if sub == nil {
+		return // initialize was not answered yet, or never sent
+	}
+	if !sub.release() {
+		return // said twice
+	}
+	ss.callback(mcp.NotificationInitialized, ss.server.opts.OnInitialized)
+}
+
+// callback queues a function of the server's author, with a call that is for
+// the whole session.
+func (ss *session) callback(method string, f func(context.Context, *Call)) {
+	if f == nil {
+		return
+	}
+	c := newCall(ss, &rpc.Request{Method: method}, ss.conn, &mcp.RequestMeta{})
+	if c.era.open(c, &mcp.RequestMeta{}) != nil {
+		return // not initialized
+	}
+	ss.queue(method, func() { f(context.WithValue(ss.ctx, callKey{}, c), c) })
+}
+
+func (ss *session) queue(method string, f func()) {
+	ok := ss.callbacks.add(func() {
+		defer ss.server.contain(ss.ctx, method, nil)
+		f()
+	})
+	if !ok {
+		ss.server.log.Warn("a notification was dropped: too many wait", "method", method)
+	}
+}
+
+// end forgets the session when its connection is over.
+func (ss *session) end() {
+	s := ss.server
+	s.mu.Lock()
+	delete(s.sessions, ss)
+	s.mu.Unlock()
+	ss.mu.Lock()
+	sub := ss.sub
+	ss.mu.Unlock()
+	if sub != nil {
+		s.hub.leave(sub)
+		s.unsubscribed(context.WithoutCancel(ss.ctx), sub.watched()...)
+	}
+}

@@ -1,0 +1,201 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// A ToolHandler runs a tool whose arguments are JSON, checked against the
+// tool's input schema. An error becomes a result with IsError that tells the
+// model the error's text; an *[rpc.Error] becomes a protocol error; what
+// [Call.Elicit] and the like returned is returned as it is. A result with
+// ResultType input_required is passed on as it is, to modern clients.
+type ToolHandler func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error)
+
+// tool is a tool with what was made of its definition. It never changes.
+type tool struct {
+	def     mcp.Tool
+	in      *validator
+	out     *validator // nil = nothing to check
+	headers []mcp.ParamHeader
+	run     ToolHandler
+}
+
+// AddTool offers a tool, in place of one with the same name. It refuses a
+// definition that clients would choke on: the input schema must be a JSON
+// Schema 2020-12 or draft-07 with type object at its root, and refer to nothing
+// outside itself.
+func (s *Server) AddTool(t mcp.Tool, h ToolHandler) error {
+	if h == nil {
+		return fmt.Errorf("server: tool %q has no handler", t.Name)
+	}
+	tl, err := s.newTool(t, h)
+	if err != nil {
+		return err
+	}
+	s.addTool(tl)
+	return nil
+}
+
+func (s *Server) newTool(t mcp.Tool, h ToolHandler) (*tool, error) {
+	if t.Name == "" {
+		return nil, errors.New("server: a tool has no name")
+	}
+	tl := &tool{def: t, run: h}
+	var err error
+	if tl.in, err = compileObject(t.InputSchema, s.opts.Limits); err != nil {
+		return nil, fmt.Errorf("server: tool %q: input %w", t.Name, err)
+	}
+	if tl.headers, err = mcp.ParamHeaders(t.InputSchema); err != nil {
+		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
+	}
+	if len(t.OutputSchema) == 0 {
+		return tl, nil
+	}
+	if tl.out, err = compile(t.OutputSchema, s.opts.Limits); err != nil {
+		return nil, fmt.Errorf("server: tool %q: output %w", t.Name, err)
+	}
+	return tl, nil
+}
+
+func (s *Server) addTool(t *tool) {
+	if !validName(t.def.Name) {
+		s.log.Warn("a tool has a name that some clients refuse: use 1 to 128 of A-Z a-z 0-9 _ - .", "tool", t.def.Name)
+	}
+	s.change(listsTools, func(f *features) bool {
+		f.tools = f.tools.with(t.def.Name, t)
+		return true
+	})
+}
+
+// RemoveTools takes tools back. Names that are not there are ignored. Calls
+// under way go on.
+func (s *Server) RemoveTools(names ...string) {
+	s.change(listsTools, func(f *features) (changed bool) {
+		f.tools, changed = f.tools.without(names...)
+		return changed
+	})
+}
+
+// validName reports whether a tool's name is one that everybody takes (spec
+// section 4.11).
+func validName(s string) bool {
+	if s == "" || len(s) > 128 {
+		return false
+	}
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func listTools(_ context.Context, c *Call, p *mcp.ListToolsParams) (any, error) {
+	s := c.session.server
+	page, next, err := s.features.Load().tools.page(p.Cursor, s.opts.PageSize)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]mcp.Tool, len(page))
+	for i, t := range page {
+		list[i] = t.def
+	}
+	return &mcp.ListToolsResult{Tools: list, NextCursor: next}, nil
+}
+
+func callTool(ctx context.Context, c *Call, p *mcp.CallToolParams) (any, error) {
+	if p.Name == "" {
+		return nil, mcp.InvalidParams("params.name is required")
+	}
+	s := c.session.server
+	t, ok := s.features.Load().tools.find(p.Name)
+	if !ok {
+		return nil, mcp.InvalidParams("unknown tool: %s", capped(p.Name))
+	}
+	if err := s.normalize(p); err != nil {
+		return nil, err
+	}
+	if err := c.checkHeaders(t, p.Arguments); err != nil {
+		return nil, err
+	}
+	if err := t.in.check("arguments", p.Arguments); err != nil {
+		return toolError(err), nil
+	}
+	res, err := t.run(ctx, p)
+	if err != nil {
+		return failed(err)
+	}
+	return s.toolResult(ctx, t, res)
+}
+
+// normalize makes absent arguments an empty object, and refuses what no tool
+// could take.
+func (s *Server) normalize(p *mcp.CallToolParams) error {
+	switch p.Arguments.Kind() {
+	case '{':
+	case 'n', jsontext.KindInvalid:
+		p.Arguments = jsontext.Value("{}")
+	default:
+		return mcp.InvalidParams("params.arguments must be an object")
+	}
+	if limit := s.opts.Limits.ArgumentBytes; over(len(p.Arguments), limit) {
+		return mcp.InvalidParams("params.arguments has more than %d bytes", limit)
+	}
+	return nil
+}
+
+// failed sorts the errors of tools: those that the model is told from those of
+// the protocol.
+func failed(err error) (any, error) {
+	if errors.Is(err, ErrInputRequired) {
+		return nil, err
+	}
+	if _, ok := errors.AsType[*rpc.Error](err); ok {
+		return nil, err
+	}
+	return toolError(err), nil
+}
+
+func toolError(err error) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(err.Error())}, IsError: true}
+}
+
+// toolResult checks a result, and copies it: the handler may give the same one
+// to several calls.
+func (s *Server) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult) (any, error) {
+	if res == nil {
+		res = &mcp.CallToolResult{}
+	}
+	out := *res
+	if out.IsError || out.ResultType != "" && out.ResultType != mcp.ResultComplete {
+		return &out, nil
+	}
+	if t.out != nil {
+		if err := t.checkOutput(out.StructuredContent); err != nil {
+			s.log.LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
+				slog.String("tool", t.def.Name), slog.Any("error", err))
+			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error: the result of tool %s does not match its output schema", t.def.Name)
+		}
+	}
+	if len(out.Content) == 0 && out.StructuredContent != nil {
+		out.Content = mcp.Contents{mcp.Text(string(out.StructuredContent))}
+	}
+	return &out, nil
+}
+
+func (t *tool) checkOutput(structured jsontext.Value) error {
+	if len(structured) == 0 {
+		return errors.New("structuredContent is missing")
+	}
+	return t.out.check("structuredContent", structured)
+}

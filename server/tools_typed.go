@@ -1,0 +1,228 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/mcp"
+)
+
+// AddTool offers a function as a tool. It panics when the definition cannot be
+// used: that is a mistake in the program.
+//
+// In is a struct, a map with string keys, or [jsontext.Value]; struct{} for a
+// tool without parameters. Where the definition has no input schema, it is
+// inferred from In: a field is required unless its tag says omitzero or
+// omitempty, the tag "jsonschema" is its description, and other members are not
+// taken. Arguments that do not match the schema do not reach the function: the
+// model is told what is wrong with them.
+//
+// Out says what the function returns:
+//   - string, [mcp.Content] or a slice of it: content;
+//   - *[mcp.CallToolResult]: the whole result;
+//   - struct{}: nothing;
+//   - anything else, such as a struct, a map or a number: structured content,
+//     with its JSON as text beside it for older clients. The output schema is
+//     inferred where the definition has none.
+//
+// An error is told to the model; an *[rpc.Error] is an error of the protocol. See
+// [ToolHandler].
+func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
+	tl, err := typedTool(s, t, fn)
+	if err != nil {
+		panic(err)
+	}
+	s.addTool(tl)
+}
+
+func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) (*tool, error) {
+	if fn == nil {
+		return nil, fmt.Errorf("server: tool %q has no function", t.Name)
+	}
+	if t.InputSchema == nil {
+		schema, err := inputSchema(reflect.TypeFor[In]())
+		if err != nil {
+			return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
+		}
+		t.InputSchema = schema
+	}
+	wrap, structured := resultOf(reflect.TypeFor[Out]())
+	given := t.OutputSchema != nil
+	if structured && !given {
+		schema, err := outputSchema(reflect.TypeFor[Out]())
+		if err != nil {
+			return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
+		}
+		t.OutputSchema = schema
+	}
+	tl, err := s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+		var in In
+		if err := decodeArguments(p.Arguments, &in); err != nil {
+			return toolError(err), nil
+		}
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(out)
+	})
+	if err == nil && !given {
+		tl.out = nil // the Go type cannot break its own schema
+	}
+	return tl, err
+}
+
+func inputSchema(t reflect.Type) (jsontext.Value, error) {
+	s, err := infer(t)
+	if err != nil {
+		return nil, err
+	}
+	if s.Type == "" && len(s.Types) == 0 && s.Ref == "" { // any JSON
+		s.Type = "object"
+	}
+	if s.Type != "object" {
+		return nil, fmt.Errorf("arguments are an object: %s must be a struct or a map with string keys", t)
+	}
+	return schemaText(s)
+}
+
+func outputSchema(t reflect.Type) (jsontext.Value, error) {
+	s, err := infer(t)
+	if err != nil {
+		return nil, err
+	}
+	if s.Type == "" && len(s.Types) == 0 && s.Ref == "" {
+		return nil, nil // any JSON: nothing to say
+	}
+	return schemaText(s)
+}
+
+// decodeArguments decodes arguments that fit the schema. 30.0 and 3e1 are
+// integers for JSON Schema, though not for the decoder: they are rewritten when
+// it complains.
+func decodeArguments(args jsontext.Value, in any) error {
+	err := json.Unmarshal(args, in)
+	if err == nil {
+		return nil
+	}
+	plain, changed := plainIntegers(args)
+	if !changed {
+		return decodeError("arguments", err)
+	}
+	reflect.ValueOf(in).Elem().SetZero()
+	if err := json.Unmarshal(plain, in); err != nil {
+		return decodeError("arguments", err)
+	}
+	return nil
+}
+
+// plainIntegers writes numbers that have no fraction without a point and
+// exponent.
+func plainIntegers(v jsontext.Value) (jsontext.Value, bool) {
+	var out bytes.Buffer
+	d, e := jsontext.NewDecoder(bytes.NewReader(v)), jsontext.NewEncoder(&out)
+	changed := false
+	for {
+		if d.PeekKind() == '0' {
+			n, err := d.ReadValue()
+			if err != nil {
+				return nil, false
+			}
+			if text := plainInteger(string(n)); text != string(n) {
+				n, changed = jsontext.Value(text), true
+			}
+			if e.WriteValue(n) != nil {
+				return nil, false
+			}
+			continue
+		}
+		tok, err := d.ReadToken()
+		if err != nil {
+			break // the end: v is valid JSON
+		}
+		if e.WriteToken(tok) != nil {
+			return nil, false
+		}
+	}
+	return out.Bytes(), changed
+}
+
+func plainInteger(n string) string {
+	const longest = 40 // more digits than any integer type has
+	if !strings.ContainsAny(n, ".eE") || len(n) > longest {
+		return n
+	}
+	if _, exp, ok := strings.Cut(strings.ToLower(n), "e"); ok && len(exp) > 3 {
+		return n
+	}
+	r, ok := new(big.Rat).SetString(n)
+	if !ok || !r.IsInt() {
+		return n
+	}
+	text := r.Num().String()
+	if len(text) > longest {
+		return n
+	}
+	return text
+}
+
+var (
+	contentType  = reflect.TypeFor[mcp.Content]()
+	contentsType = reflect.TypeFor[mcp.Contents]()
+	resultType   = reflect.TypeFor[*mcp.CallToolResult]()
+	nothingType  = reflect.TypeFor[struct{}]()
+	errNoContent = errors.New("server: a tool returned a nil content")
+)
+
+// resultOf returns how values of a type become a result, and whether they
+// become structured content.
+func resultOf(t reflect.Type) (wrap func(out any) (*mcp.CallToolResult, error), structured bool) {
+	switch {
+	case t == resultType:
+		return func(out any) (*mcp.CallToolResult, error) { return out.(*mcp.CallToolResult), nil }, false
+	case t == nothingType:
+		return func(any) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, false
+	case t.Kind() == reflect.String && !t.Implements(jsonMarshaler) && !t.Implements(textMarshaler):
+		return func(out any) (*mcp.CallToolResult, error) {
+			return contentResult(mcp.Text(reflect.ValueOf(out).String()))
+		}, false
+	case t.Implements(contentType):
+		return func(out any) (*mcp.CallToolResult, error) {
+			block, _ := out.(mcp.Content)
+			return contentResult(block)
+		}, false
+	case t.ConvertibleTo(contentsType):
+		return func(out any) (*mcp.CallToolResult, error) {
+			return contentResult(reflect.ValueOf(out).Convert(contentsType).Interface().(mcp.Contents)...)
+		}, false
+	}
+	return structuredResult, true
+}
+
+func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
+	for _, b := range blocks {
+		if b == nil || reflect.ValueOf(b).IsNil() {
+			return nil, errNoContent
+		}
+	}
+	return &mcp.CallToolResult{Content: blocks}, nil
+}
+
+func structuredResult(out any) (*mcp.CallToolResult, error) {
+	raw, err := json.Marshal(out, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
+	}
+	return &mcp.CallToolResult{
+		Content:           mcp.Contents{mcp.Text(string(raw))},
+		StructuredContent: raw,
+	}, nil
+}
