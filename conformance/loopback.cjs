@@ -15,6 +15,6 @@ dns.lookup = function (host, options, callback) {
 
 const listen = net.Server.prototype.listen;
 net.Server.prototype.listen = function (port, ...rest) {
-  if (typeof port === 'number' && typeof rest[0] !== 'string') return listen.call(this, port, address, ...rest);
+  if (/^\d+$/.test(port) && typeof rest[0] !== 'string') return listen.call(this, port, address, ...rest);
   return listen.call(this, port, ...rest);
 };

@@ -21,6 +21,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -45,6 +46,9 @@ func main() {
 }
 
 func run(ctx context.Context, filter *regexp.Regexp, repeat int, verbose bool) error {
+	if err := checkNode(ctx); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "tenon-conformance-")
 	if err != nil {
 		return err
@@ -81,6 +85,18 @@ func run(ctx context.Context, filter *regexp.Regexp, repeat int, verbose bool) e
 	}
 	if sum.passed == 0 {
 		return errors.New("no scenario was run")
+	}
+	return nil
+}
+
+// minNode is the Node.js that the suite needs.
+const minNode = 22
+
+func checkNode(ctx context.Context) error {
+	out, err := exec.CommandContext(ctx, "node", "--version").Output()
+	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
+	if n, _ := strconv.Atoi(major); err != nil || n < minNode {
+		return fmt.Errorf("Node.js %d is needed, there is %q: make conformance brings it", minNode, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

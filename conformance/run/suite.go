@@ -66,6 +66,10 @@ var sets = []set{
 	{name: "client 0.1.16", release: releaseActive, leg: "client", args: []string{"--suite", "core"}, count: 4},
 }
 
+// maxSaid is how much is shown of what the suite said: it prints its own source
+// in front of an error.
+const maxSaid = 2000
+
 type tally struct{ passed, failed int }
 
 func (t tally) String() string { return fmt.Sprintf("%d passed, %d failed", t.passed, t.failed) }
@@ -143,8 +147,11 @@ func (s *suite) execute(ctx context.Context, set set) error {
 		return fmt.Errorf("start the suite: %w", err)
 	}
 	s.results, err = readResults(out, set.leg)
-	if err != nil || len(s.results) == 0 {
-		return fmt.Errorf("the suite left no results (%w): %s", err, said)
+	if err == nil && len(s.results) == 0 {
+		err = fmt.Errorf("the suite left no results; it said: …%s", said[max(0, len(said)-maxSaid):])
+	}
+	if err != nil {
+		return err
 	}
 	s.last = key
 	return ctx.Err()
