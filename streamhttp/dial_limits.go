@@ -77,6 +77,10 @@ const (
 	defaultResumeWait = 5 * time.Minute
 	// defaultMinRetry keeps `retry: 0` from becoming a busy loop.
 	defaultMinRetry = 100 * time.Millisecond
+	// streamWait is how long a new session waits for the stream for what the
+	// server starts. Most servers answer at once; some only with the first
+	// event.
+	streamWait = 500 * time.Millisecond
 	// defaultMaxRetry: at this pace a dead server costs next to nothing, and
 	// one that is back is noticed soon.
 	defaultMaxRetry = 30 * time.Second

@@ -112,7 +112,7 @@ func (c *conn) legacyNotify(x *flight, req *rpc.Request, body []byte) error {
 		switch {
 		case err == nil:
 			if req.Method == mcp.NotificationInitialized {
-				c.sessionOpen(req)
+				c.sessionOpen(x.ctx, req)
 			}
 			return nil
 		case !again || !forgotten(err, session) || req.Method == mcp.NotificationInitialized:
@@ -128,17 +128,30 @@ func (c *conn) legacyNotify(x *flight, req *rpc.Request, body []byte) error {
 
 // sessionOpen is called when the server has accepted
 // notifications/initialized: from now on it may start things.
-func (c *conn) sessionOpen(req *rpc.Request) {
+//
+// It waits a little for the stream that carries those: there are servers that
+// send on it what belongs to the next call, and drop it where there is none.
+func (c *conn) sessionOpen(ctx context.Context, req *rpc.Request) {
 	l := &c.legacy
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.initialized = copyRequest(req)
 	if l.listening != nil {
 		l.listening() // it was for the session before
+		l.mu.Unlock()
 		return
 	}
 	l.listening = func() {}
-	c.goLive(c.listen)
+	l.mu.Unlock()
+	answered := make(chan struct{})
+	if !c.goLive(func() { c.listen(sync.OnceFunc(func() { close(answered) })) }) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, streamWait)
+	defer cancel()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	}
 }
 
 func (c *conn) currentSession() string {

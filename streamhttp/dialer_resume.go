@@ -131,12 +131,16 @@ type listener struct {
 	held    bool   // the server has had a stream in this session
 	cursor  cursor
 	fails   int // in a row
+
+	answered func() // called when the server has answered the first time
 }
 
 // listen runs until the connection is closed, or the server shows that it
-// offers no such stream. Its failures are nobody else's.
-func (c *conn) listen() {
-	n := &listener{c: c}
+// offers no such stream. Its failures are nobody else's. answered is called
+// when the server has answered the first try, in whatever way.
+func (c *conn) listen(answered func()) {
+	n := &listener{c: c, answered: answered}
+	defer answered()
 	for c.life.Err() == nil {
 		ctx, cancel := context.WithCancel(c.life)
 		c.legacy.mu.Lock()
@@ -166,6 +170,7 @@ func (n *listener) once(ctx context.Context) bool {
 	n.cursor.news = false
 	began := time.Now()
 	res, err := c.get(x, c.ownHeaders(n.session), n.cursor.id)
+	n.answered()
 	if err != nil {
 		n.fails++
 		return n.failed(ctx, err)

@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -13,7 +14,7 @@ import (
 
 // ErrNoPolling is returned by ClosePoll where the client does not come back by
 // itself: its revision has no polling, or the answer has been given.
-var ErrNoPolling = errors.New("streamhttp: the client does not poll here")
+var ErrNoPolling = fmt.Errorf("streamhttp: the client does not poll here: %w", errors.ErrUnsupported)
 
 // An exchange is the peer of one request: what is sent to it goes on the answer
 // to the POST that brought the request.
