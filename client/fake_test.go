@@ -99,6 +99,7 @@ type fakeConn struct {
 	mu        sync.Mutex
 	asked     map[rpc.ID]context.CancelCauseFunc
 	cancelled []rpc.ID
+	closed    bool
 }
 
 func (c *fakeConn) record(req *rpc.Request) {
@@ -119,10 +120,16 @@ func (c *fakeConn) Call(ctx context.Context, req *rpc.Request, result any) error
 		err error
 	}
 	done := make(chan reply, 1)
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return rpc.ErrClosed
+	}
 	c.wg.Go(func() {
 		res, err := c.server.script(c.ctx, c.server, req)
 		done <- reply{res, err}
 	})
+	c.mu.Unlock()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -174,6 +181,9 @@ func (c *fakeConn) AllowBatch(ok bool) {
 }
 
 func (c *fakeConn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.cancel(rpc.ErrClosed)
 	c.wg.Wait()
 	return nil
