@@ -367,7 +367,7 @@ func TestServerAsks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, p := range f.posts {
+	for _, p := range f.all() {
 		if p.res != nil {
 			got[p.res.ID.String()] = p.Body
 			if p.Header.Get("Mcp-Session-Id") != "s1" || p.Header.Get("Mcp-Protocol-Version") != legacy {
@@ -395,8 +395,8 @@ func TestModernServerMustNotAsk(t *testing.T) {
 		t.Error(err)
 	}
 	_ = c.Close()
-	if len(h.all()) != 0 || len(f.posts) != 1 {
-		t.Errorf("handled %v, %d POSTs", h.all(), len(f.posts))
+	if len(h.all()) != 0 || len(f.all()) != 1 {
+		t.Errorf("handled %v, %d POSTs", h.all(), len(f.all()))
 	}
 }
 
@@ -438,7 +438,7 @@ func TestCancelledServerRequest(t *testing.T) {
 		t.Errorf("cause %v", err)
 	}
 	_ = c.Close()
-	for _, p := range f.posts {
+	for _, p := range f.all() {
 		if p.res != nil {
 			t.Errorf("answered with %s", p.Body)
 		}

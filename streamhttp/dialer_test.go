@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +34,7 @@ type post struct {
 	Method string // of JSON-RPC; "" for a response
 	Header http.Header
 	Body   string
+	At     time.Time
 	req    *rpc.Request
 	res    *rpc.Response
 }
@@ -45,6 +47,14 @@ type fake struct {
 	mu    sync.Mutex
 	posts []post
 }
+
+func (f *fake) all() []post {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.posts)
+}
+
+func (f *fake) last() post { all := f.all(); return all[len(all)-1] }
 
 func (f *fake) seen(method string) (found []post) {
 	f.mu.Lock()
@@ -61,7 +71,7 @@ func newFake(script func(w http.ResponseWriter, r *http.Request, p post)) (*fake
 	f := new(fake)
 	return f, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		p := post{HTTP: r.Method, Header: r.Header, Body: string(b)}
+		p := post{HTTP: r.Method, Header: r.Header, Body: string(b), At: time.Now()}
 		m, err := rpc.Decode(b, rpc.Limits{})
 		if err == nil {
 			switch m := m.(type) {
@@ -327,7 +337,7 @@ func TestModernHeaders(t *testing.T) {
 		if err := c.Call(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
-		h := f.posts[len(f.posts)-1].Header
+		h := f.last().Header
 		for name, want := range map[string]string{
 			"Accept": "application/json, text/event-stream", "Content-Type": "application/json", "Authorization": "Bearer x",
 			"Mcp-Protocol-Version": modern, "Mcp-Method": tt.method, "Mcp-Name": tt.name, "Mcp-Param-Region": "eu", "Mcp-Session-Id": "",
@@ -506,8 +516,8 @@ func TestRedirects(t *testing.T) {
 			c := f.dial(t, nil, func(d *streamhttp.Dialer) { d.Header = http.Header{"Authorization": {"Bearer x"}} })
 			_, err := call(t.Context(), c, modern, "tools/call", big)
 			if tt.wantErr == "" {
-				last := f.posts[len(f.posts)-1]
-				if err != nil || last.HTTP != "POST" || last.Body != f.posts[0].Body || last.Header.Get("Authorization") != "Bearer x" || last.Header.Get("Mcp-Method") != "tools/call" {
+				last := f.last()
+				if err != nil || last.HTTP != "POST" || last.Body != f.all()[0].Body || last.Header.Get("Authorization") != "Bearer x" || last.Header.Get("Mcp-Method") != "tools/call" {
 					t.Errorf("%v, %s with %d bytes, %v", err, last.HTTP, len(last.Body), last.Header)
 				}
 				return
@@ -520,13 +530,13 @@ func TestRedirects(t *testing.T) {
 			if errors.Is(err, streamhttp.ErrOutcomeUnknown) {
 				t.Error("the server redirected, so it did not act")
 			}
-			if n := len(f.posts); n > 4 {
+			if n := len(f.all()); n > 4 {
 				t.Errorf("%d requests", n)
 			}
 		})
 	}
-	if len(other.posts) != 0 {
-		t.Errorf("the other origin got %d requests", len(other.posts))
+	if len(other.all()) != 0 {
+		t.Errorf("the other origin got %d requests", len(other.all()))
 	}
 }
 
@@ -575,7 +585,7 @@ func TestLimits(t *testing.T) {
 			if !errors.Is(err, rpc.ErrTooLarge) || !strings.Contains(err.Error(), "1000 bytes") {
 				t.Errorf("%v", err)
 			}
-			if n := len(f.posts); n != 1 {
+			if n := len(f.all()); n != 1 {
 				t.Errorf("%d requests", n)
 			}
 		})
@@ -675,7 +685,7 @@ func TestCloseEndsCalls(t *testing.T) {
 		if err := c.Close(); err != nil {
 			t.Errorf("second Close: %v", err)
 		}
-		if n := len(f.posts); n != 1 {
+		if n := len(f.all()); n != 1 {
 			t.Errorf("%d requests, want 1: without a session there is nothing to delete", n)
 		}
 	}
