@@ -1,0 +1,197 @@
+package stdio_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"go.uber.org/goleak"
+
+	"github.com/tenon-mcp/tenon/rpc"
+	"github.com/tenon-mcp/tenon/stdio"
+)
+
+// childVariable makes the test binary the child: its value is the mode.
+const childVariable = "TENON_STDIO_TEST_CHILD"
+
+// noExitSleep keeps the race detector from sleeping a second at each exit.
+const noExitSleep = "GORACE=atexit_sleep_ms=0"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childVariable); mode != "" {
+		os.Exit(child(mode))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// child is a server that behaves in the way that mode says.
+func child(mode string) int {
+	switch mode {
+	case "missing-key":
+		fmt.Fprintln(os.Stderr, "missing API key")
+		return 3
+	case "sleep":
+		select {}
+	case "banner":
+		return banner()
+	case "hang-up":
+		os.Stdout.Close()
+		io.Copy(io.Discard, os.Stdin)
+		time.Sleep(time.Minute)
+		return 0
+	case "flood-stdout":
+		for {
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/x","params":{"pad":"` + strings.Repeat("x", 1000) + `"}}`)
+		}
+	case "stubborn":
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if err := stdio.Serve(context.Background(), binder(bind), nil); err != nil {
+		fmt.Fprintln(os.Stderr, "serve:", err)
+		return 1
+	}
+	switch mode {
+	case "stubborn", "ignores-eof":
+		select {}
+	case "marker":
+		os.WriteFile(os.Getenv("MARKER"), []byte("clean"), 0o600)
+	}
+	return 0
+}
+
+// banner answers by hand, with what launchers print between the messages, one
+// byte at a time.
+func banner() int {
+	in := bufio.NewScanner(os.Stdin)
+	fmt.Print("\n> npm start\n🖥️ ready\n")
+	for in.Scan() {
+		var req struct {
+			ID int `json:"id"`
+		}
+		if json.Unmarshal(in.Bytes(), &req) != nil {
+			return 1
+		}
+		for _, b := range []byte(fmt.Sprintf("{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":\"a—読🎉é\"}\r\n\nDEBUG x\n", req.ID)) {
+			os.Stdout.Write([]byte{b})
+		}
+	}
+	return 0
+}
+
+func bind(ctx context.Context, conn rpc.Conn) rpc.Handler {
+	return rpc.HandlerFunc(func(ctx context.Context, req *rpc.Request, peer rpc.Peer) (any, error) {
+		switch req.Method {
+		case "echo":
+			return req.Params, nil
+		case "exit":
+			os.Exit(1)
+		case "flood-stderr":
+			line := strings.Repeat("e", 1023) + "\n"
+			for range 256 {
+				io.WriteString(os.Stderr, line)
+			}
+			return "flooded", nil
+		case "print":
+			return printAll()
+		case "environment":
+			return os.Environ(), nil
+		case "directory":
+			return os.Getwd()
+		case "nap":
+			select {
+			case <-time.After(200 * time.Millisecond):
+				return "rested", nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		case "wait":
+			<-ctx.Done()
+			return nil, ctx.Err()
+		case "ask":
+			var answer string
+			err := peer.Call(ctx, &rpc.Request{Method: "question"}, &answer)
+			return answer, err
+		case "grandchild":
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), childVariable+"=sleep")
+			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+			if err := cmd.Start(); err != nil {
+				return nil, err
+			}
+			return cmd.Process.Pid, nil
+		}
+		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "no method %q", req.Method)
+	})
+}
+
+// printAll prints to stdout in every way there is.
+func printAll() (any, error) {
+	fmt.Println("a stray print")
+	io.WriteString(os.NewFile(1, "stdout"), "a stray write\n")
+	cmd := exec.Command("sh", "-c", "echo a stray child; cat")
+	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout // it must not eat our messages either
+	return "printed", cmd.Run()
+}
+
+// self returns a command that is this binary in a mode.
+func self(mode string, env ...string) *stdio.Command {
+	return &stdio.Command{
+		Path: os.Args[0],
+		Env:  append([]string{childVariable + "=" + mode, noExitSleep}, env...),
+	}
+}
+
+// dial starts the command and ends it with the test.
+func dial(t *testing.T, c *stdio.Command) rpc.Conn {
+	t.Helper()
+	conn, err := c.Dial(t.Context(), rpc.HandlerFunc(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
+		return "forty-two", nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+func call[T any](t *testing.T, conn rpc.Conn, method string, params any) T {
+	t.Helper()
+	var got T
+	req, err := rpc.NewRequest(method, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Call(t.Context(), req, &got); err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	return got
+}
+
+func echo(t *testing.T, conn rpc.Conn, text string) string {
+	t.Helper()
+	return call[map[string]string](t, conn, "echo", map[string]string{"text": text})["text"]
+}
+
+// alive reports whether a process exists and is no zombie.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+type binder func(context.Context, rpc.Conn) rpc.Handler
+
+func (b binder) Bind(ctx context.Context, conn rpc.Conn) rpc.Handler { return b(ctx, conn) }
