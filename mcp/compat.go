@@ -210,61 +210,54 @@ func (h part) asking(value any) any {
 func (h part) plain(value any) any {
 	switch x := value.(type) {
 	case *Result:
-		c := h.result(*x)
-		return &c
+		return h.answered(clone(x))
 	case *CompleteResult:
-		c := *x
-		c.Result = h.result(c.Result)
-		return &c
+		return h.answered(clone(x))
 	case *ListTasksResult:
-		c := *x
-		c.Result = h.result(c.Result)
-		return &c
+		return h.answered(clone(x))
 	case *LegacyCreateTaskResult:
-		c := *x
-		c.Result = h.result(c.Result)
-		return &c
+		return h.answered(clone(x))
 	case *LegacyGetTaskResult:
-		c := *x
-		c.Result = h.result(c.Result)
-		return &c
+		return h.answered(clone(x))
 	case *Params:
-		c := h.params(*x)
-		return &c
+		return h.said(clone(x))
 	case *PaginatedParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *SetLevelParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *SubscribeParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *ListRootsParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *CancelledParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *LogParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *ResourceUpdatedParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	case *ListChangedParams:
-		c := *x
-		c.Params = h.params(c.Params)
-		return &c
+		return h.said(clone(x))
 	}
 	return value
+}
+
+// answered downgrades the common part of r in place.
+func (h part) answered(r AnyResult) AnyResult {
+	c := r.CommonResult()
+	*c = h.result(*c)
+	return r
+}
+
+// said downgrades the common part of p in place.
+func (h part) said(p AnyParams) AnyParams {
+	c := p.CommonParams()
+	*c = h.params(*c)
+	return p
+}
+
+func clone[T any](v *T) *T {
+	c := *v
+	return &c
 }
 
 // mapped returns a copy of s with f done to each element; nil stays nil.
