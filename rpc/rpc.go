@@ -90,7 +90,9 @@ func NewRequest(method string, params any) (*Request, error) {
 
 // A Response answers the request with the same ID.
 type Response struct {
-	ID     ID // zero where the ID of the request could not be read
+	ID ID // zero where the ID of the request could not be read
+	// Result is a [jsontext.Value] in a received response. To be sent it is
+	// any value that encodes as JSON; nil is sent as {}.
 	Result any
 	// Error is set instead of Result.
 	Error *Error
@@ -99,7 +101,8 @@ type Response struct {
 // Message is *Request, *Response or Batch.
 type Message interface{ message() }
 
-// Batch is an array of messages, which only some revisions have.
+// Batch is an array of messages, which only some revisions have. In a received
+// one a *DecodeError stands for a message that could not be read.
 type Batch []Message
 
 func (*Request) message()  {}
@@ -209,7 +212,8 @@ func (f HandlerFunc) Handle(ctx context.Context, req *Request, peer Peer) (any, 
 }
 
 // A Binder makes the Handler of one new connection. ctx ends with the
-// connection.
+// connection, or before it when the other side sends no more and what it asked
+// for is still being answered: then it is time to end what would go on for ever.
 type Binder interface {
 	Bind(ctx context.Context, conn Conn) Handler
 }
@@ -240,9 +244,9 @@ type Dialer interface {
 // transport has to be. Read is called by one goroutine at a time, Write by
 // several. Close makes both return.
 type Stream interface {
-	// Read returns the next message, or io.EOF when no more can come. An
-	// *Error says that one message could not be read; the stream goes on
-	// behind it.
+	// Read returns the next message, or io.EOF when no more can come. A
+	// *DecodeError, or another error that wraps an *Error, says that one
+	// message could not be read; the stream goes on behind it.
 	Read(ctx context.Context) (Message, error)
 	// Write sends one message whole.
 	Write(ctx context.Context, m Message) error

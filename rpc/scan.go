@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,6 +31,26 @@ type scanner struct {
 }
 
 type span struct{ from, to uint32 }
+
+// scanners holds scanners for their memory.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// newScanner returns a scanner of b, which must be freed.
+func newScanner(b []byte, depth int) *scanner {
+	s := scanners.Get().(*scanner)
+	s.b, s.depth, s.fault = b, depth, ""
+	return s
+}
+
+func (s *scanner) free() {
+	const kept = 1024 // what a huge object needed is not kept
+	s.b = nil
+	if cap(s.names) > kept || cap(s.text) > kept {
+		return
+	}
+	s.names, s.text = s.names[:0], s.text[:0]
+	scanners.Put(s)
+}
 
 func (s *scanner) fail(at int, fault string) int {
 	if s.fault == "" {

@@ -138,11 +138,11 @@ func Decode(b []byte, lim Limits) (Message, error) {
 	if len(b) > lim.MessageBytes || len(b) > math.MaxInt32 {
 		return nil, tooLarge(b[:min(len(b), lim.MessageBytes, math.MaxInt32)], lim)
 	}
-	var room [16]span
-	s := scanner{b: b, depth: lim.Depth, names: room[:0]}
+	s := newScanner(b, lim.Depth)
+	defer s.free()
 	i := s.space(0)
 	if i < len(b) && b[i] == '[' {
-		return decodeBatch(&s, i, lim)
+		return decodeBatch(s, i, lim)
 	}
 	var e envelope
 	end := s.message(i, &e)
@@ -150,7 +150,7 @@ func Decode(b []byte, lim Limits) (Message, error) {
 		end = s.fail(s.space(end), "text after the message")
 	}
 	if end < 0 {
-		return nil, e.broken(&s)
+		return nil, e.broken(s)
 	}
 	if b[i] != '{' {
 		return nil, notObject()
@@ -186,7 +186,8 @@ func (e *envelope) broken(s *scanner) *DecodeError {
 // limit. A response is told to its call where the ID comes first, as is usual.
 func tooLarge(b []byte, lim Limits) *DecodeError {
 	var e envelope
-	s := scanner{b: b, depth: lim.Depth}
+	s := newScanner(b, lim.Depth)
+	defer s.free()
 	s.message(s.space(0), &e)
 	d := &DecodeError{err: &Error{
 		Code:    CodeInvalidRequest,
@@ -353,6 +354,9 @@ func find(v jsontext.Value, name string) jsontext.Value {
 }
 
 func nameIs(quoted []byte, name string) bool {
+	if len(quoted) < 2 {
+		return false
+	}
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return string(quoted[1:len(quoted)-1]) == name
 	}
@@ -533,8 +537,8 @@ func appendResult(b []byte, result any) ([]byte, error) {
 
 // appendValue appends v, which need not come from this package.
 func appendValue(b []byte, v jsontext.Value) ([]byte, error) {
-	var room [16]span
-	s := scanner{b: v, depth: maxDepth, names: room[:0]}
+	s := newScanner(v, maxDepth)
+	defer s.free()
 	end := s.value(s.space(0))
 	if end >= 0 && s.space(end) < len(v) {
 		end = s.fail(s.space(end), "text after the value")
