@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenon-mcp/tenon/mcp"
 )
 
@@ -190,8 +191,10 @@ func TestForm(t *testing.T) {
 
 func TestFormErrors(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{``, `7`, `{}`, `{"type":"object"}`, `{"type":"object","properties":[]}`, `{"type":"array","properties":{}}`,
-		`{"type":"object","properties":{"a":7}}`, `{"type":"object","properties":{"a":{"type":["string"]}}}`} {
+	for _, bad := range []string{
+		``, `7`, `{}`, `{"type":"object"}`, `{"type":"object","properties":[]}`, `{"type":"array","properties":{}}`,
+		`{"type":"object","properties":{"a":7}}`, `{"type":"object","properties":{"a":{"type":["string"]}}}`,
+	} {
 		if got, err := mcp.ParseForm(jsontext.Value(bad)); err == nil {
 			t.Errorf("%s: got %v", bad, got)
 		}

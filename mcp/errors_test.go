@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -24,13 +25,17 @@ func TestErrorData(t *testing.T) {
 		{"version without any", mcp.UnsupportedVersion("x", nil), mcp.ErrUnsupportedVersion, `{"supported":[],"requested":"x"}`},
 		{"legacy version", mcp.LegacyUnsupportedVersion("x", []mcp.Version{mcp.V20260728}), mcp.ErrInvalidParams, `{"supported":["2026-07-28"],"requested":"x"}`},
 		{"capability", mcp.MissingCapability(mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{}}), mcp.ErrMissingCapability, `{"requiredCapabilities":{"elicitation":{}}}`},
-		{"extension", mcp.MissingCapability(mcp.ClientCapabilities{Extensions: map[string]jsontext.Value{mcp.ExtensionTasks: jsontext.Value("{}")}}), mcp.ErrMissingCapability,
-			`{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`},
+		{
+			"extension", mcp.MissingCapability(mcp.ClientCapabilities{Extensions: map[string]jsontext.Value{mcp.ExtensionTasks: jsontext.Value("{}")}}), mcp.ErrMissingCapability,
+			`{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}`,
+		},
 		{"resource", mcp.ResourceNotFound("a:b", mcp.V20260728), mcp.ErrInvalidParams, `{"uri":"a:b"}`},
 		{"legacy resource", mcp.ResourceNotFound("a:b", mcp.V20250618), mcp.ErrResourceNotFound, `{"uri":"a:b"}`},
 		{"header", mcp.HeaderMismatch("%s is missing", "Mcp-Method"), mcp.ErrHeaderMismatch, ``},
-		{"URL", mcp.URLElicitationRequired(mcp.ElicitParams{Mode: mcp.ElicitURL, ElicitationID: "1", URL: "https://a", Message: "m"}), mcp.ErrURLElicitation,
-			`{"elicitations":[{"mode":"url","message":"m","url":"https://a","elicitationId":"1"}]}`},
+		{
+			"URL", mcp.URLElicitationRequired(mcp.ElicitParams{Mode: mcp.ElicitURL, ElicitationID: "1", URL: "https://a", Message: "m"}), mcp.ErrURLElicitation,
+			`{"elicitations":[{"mode":"url","message":"m","url":"https://a","elicitationId":"1"}]}`,
+		},
 		{"method", mcp.MethodNotFound("x"), mcp.ErrMethodNotFound, ``},
 	}
 	for _, tt := range tests {

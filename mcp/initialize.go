@@ -74,14 +74,14 @@ type ClientCapabilities struct {
 	Extra jsontext.Value         `json:",embed"`
 }
 
-// RootsCapability: the client has roots.
+// RootsCapability says that the client has roots.
 type RootsCapability struct {
 	// ListChanged: it notifies when they change (legacy).
 	ListChanged bool           `json:"listChanged,omitzero"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
-// SamplingCapability: the client has a model to sample from.
+// SamplingCapability says that the client has a model to sample from.
 type SamplingCapability struct {
 	// Context: includeContext may be other than none.
 	Context *Support `json:"context,omitzero"`
@@ -90,8 +90,8 @@ type SamplingCapability struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// ElicitationCapability: the client can ask its user. Neither mode means the
-// same as Form alone.
+// ElicitationCapability says that the client can ask its user. Neither mode
+// means the same as Form alone.
 type ElicitationCapability struct {
 	Form  *Support       `json:"form,omitzero"`
 	URL   *Support       `json:"url,omitzero"`
@@ -123,14 +123,14 @@ type ServerCapabilities struct {
 	Extra jsontext.Value         `json:",embed"`
 }
 
-// ListCapability: the server has tools or prompts.
+// ListCapability says that the server has tools or prompts.
 type ListCapability struct {
 	// ListChanged: it notifies when the list changes.
 	ListChanged bool           `json:"listChanged,omitzero"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
-// ResourcesCapability: the server has resources.
+// ResourcesCapability says that the server has resources.
 type ResourcesCapability struct {
 	// Subscribe: it notifies when a resource changes.
 	Subscribe bool `json:"subscribe,omitzero"`

@@ -2,8 +2,8 @@ package mcp
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// CreateMessageParams ask a client to sample from its model. Sampling is
-// deprecated in 2026-07-28.
+// CreateMessageParams ask a client to sample from its model. It is a feature
+// that was deprecated in 2026-07-28.
 type CreateMessageParams struct {
 	Params
 	Messages         []SamplingMessage `json:"messages"`

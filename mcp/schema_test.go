@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -73,7 +74,7 @@ func (n *node) props(defs map[string]*node) map[string]*node {
 func refName(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // sharedFolder returns the folder of the schemas, or skips the test.
-func sharedFolder(t testing.TB) string {
+func sharedFolder(t *testing.T) string {
 	t.Helper()
 	dir := os.Getenv("TENON_SHARED")
 	if dir == "" {
@@ -104,7 +105,7 @@ func schemaFile(dir, name string) string {
 	return filepath.Join(dir, name, "schema.json")
 }
 
-func readSchema(t testing.TB, dir, name string) *node {
+func readSchema(t *testing.T, dir, name string) *node {
 	t.Helper()
 	b, err := os.ReadFile(schemaFile(dir, name))
 	if err != nil {
@@ -305,9 +306,11 @@ func noType() map[string]string {
 	for _, scalar := range []string{"Cursor", "LoggingLevel", "ProgressToken", "RequestId", "ResultType", "Role", "TaskStatus", "JSONArray", "JSONObject", "JSONValue"} {
 		reasons[scalar] = "not an object"
 	}
-	for _, union := range []string{"ClientNotification", "ClientRequest", "ClientResult", "ServerNotification", "ServerRequest", "ServerResult",
+	for _, union := range []string{
+		"ClientNotification", "ClientRequest", "ClientResult", "ServerNotification", "ServerRequest", "ServerResult",
 		"ContentBlock", "SamplingMessageContentBlock", "ElicitRequestParams", "EnumSchema", "SingleSelectEnumSchema", "MultiSelectEnumSchema",
-		"PrimitiveSchemaDefinition", "InputRequest", "InputResponse"} {
+		"PrimitiveSchemaDefinition", "InputRequest", "InputResponse",
+	} {
 		reasons[union] = "a union of others"
 	}
 	for _, err := range []string{"URLElicitationRequiredError", "HeaderMismatchError", "MissingRequiredClientCapabilityError", "UnsupportedProtocolVersionError"} {
@@ -334,8 +337,7 @@ func fields(t reflect.Type) map[string]reflect.Type {
 	if t.Kind() != reflect.Struct {
 		return out
 	}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous && name == "":

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -21,7 +22,7 @@ import (
 type validator func(below, def string, text []byte) error
 
 // newValidator compiles the schema of a revision after edit changed it.
-func newValidator(t testing.TB, dir, name string, edit func(doc any)) validator {
+func newValidator(t *testing.T, dir, name string, edit func(doc any)) validator {
 	t.Helper()
 	b, err := os.ReadFile(schemaFile(dir, name))
 	if err != nil {
@@ -147,7 +148,7 @@ func checkValue(t *testing.T, v mcp.Version, validate validator, below, def stri
 	t.Helper()
 	for _, variant := range []int{0, 1} {
 		ptr := reflect.New(reflect.TypeOf(of))
-		f := filler{version: v, variant: variant}
+		f := filler{t: t, version: v, variant: variant}
 		f.fill("", ptr.Elem())
 		before, err := json.Marshal(ptr.Interface(), json.Deterministic(true))
 		if err != nil {
@@ -171,6 +172,7 @@ func checkValue(t *testing.T, v mcp.Version, validate validator, below, def stri
 
 // filler fills in values. Its variant chooses between forms of a union.
 type filler struct {
+	t       *testing.T
 	version mcp.Version
 	variant int
 }
@@ -261,7 +263,7 @@ func (f filler) kind(name string, v reflect.Value) {
 	case reflect.Struct:
 		f.fields(v)
 	default:
-		panic(fmt.Sprintf("cannot fill %s of %s", name, v.Type()))
+		f.t.Fatalf("cannot fill %s of %s", name, v.Type())
 	}
 }
 
@@ -318,7 +320,7 @@ func (f filler) meta() mcp.Meta {
 	m := mcp.Meta{}
 	rm := mcp.RequestMeta{Version: f.version, Client: &mcp.Implementation{Name: "c", Version: "1"}, Capabilities: &mcp.ClientCapabilities{}, LogLevel: mcp.LevelInfo}
 	if err := rm.Put(&m); err != nil {
-		panic(err)
+		f.t.Fatal(err)
 	}
 	m[mcp.MetaServerInfo] = jsontext.Value(`{"name":"s","version":"1"}`)
 	m[mcp.MetaSubscriptionID] = jsontext.Value(`1`)
