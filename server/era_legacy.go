@@ -77,7 +77,7 @@ func (legacy) resume(context.Context, *Call, *mcp.Answers) error { return nil }
 func (legacy) ask(ctx context.Context, c *Call, qs []Question) error {
 	for _, q := range qs {
 		if row, ok := mcp.MethodByName(q.method); !ok || !row.FromServer(c.Version) {
-			return rpc.Errorf(rpc.CodeInternalError, "the client cannot be asked: revision %s has no %s", c.Version, q.method)
+			return mcp.MissingCapability(q.need) // not in this revision
 		}
 	}
 	if err := checkCapabilities(c, qs); err != nil {

@@ -150,7 +150,12 @@ func (c *Call) binding(ctx context.Context) []byte {
 	if f := c.session.server.opts.Principal; f != nil {
 		principal = f(ctx, c.req)
 	}
-	switch p := c.Params.(type) {
+	// Decoded again: the handler may have changed what it was given.
+	params, err := methods[c.req.Method].decode(c.req.Params)
+	if err != nil {
+		params = nil
+	}
+	switch p := params.(type) {
 	case *mcp.CallToolParams:
 		return stateBinding(principal, c.req.Method, p.Name, p.Arguments)
 	case *mcp.GetPromptParams:

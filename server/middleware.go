@@ -33,14 +33,16 @@ func (s *Server) buildChain() {
 	s.chain.Store(&h)
 }
 
-// run answers a call. A panic of any code of the server's author ends here.
-func (s *Server) run(ctx context.Context, c *Call) (res any, err error) {
-	defer s.contain(ctx, c.Method.Name, &err)
-	return (*s.chain.Load())(ctx, c)
+// contained makes a panic of h an error, which middleware sees like any other.
+func (s *Server) contained(h Handler) Handler {
+	return func(ctx context.Context, c *Call) (res any, err error) {
+		defer s.contain(ctx, c.Method.Name, &err)
+		return h(ctx, c)
+	}
 }
 
-// contain turns a panic into an internal error. The log has the stack; the
-// client learns nothing of it.
+// contain turns a panic of any code of the server's author into an internal
+// error. The log has the stack; the client learns nothing of it.
 func (s *Server) contain(ctx context.Context, what string, err *error) {
 	p := recover()
 	if p == nil {

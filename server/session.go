@@ -49,22 +49,28 @@ func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) 
 		return nil, err
 	}
 	c := newCall(ss, req, peer, &meta)
-	ctx = context.WithValue(ctx, callKey{}, c)
-	res, err := ss.answer(ctx, c, &meta)
-	c.end()
+	return s.answer(context.WithValue(ctx, callKey{}, c), c, &meta)
+}
+
+// answer takes a request through its era. Panics end here.
+func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (res any, err error) {
+	defer c.end()
+	defer s.contain(ctx, c.Method.Name, &err)
+	res, err = s.handle(ctx, c, meta)
+	c.end() // nothing is sent behind the result
 	s.report(ctx, c, err)
 	return c.era.finish(ctx, c, res, err)
 }
 
-func (ss *session) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (any, error) {
+func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (any, error) {
 	if err := c.era.open(c, meta); err != nil {
 		return nil, err
 	}
-	m, ok := ss.server.method(c)
+	m, ok := s.method(c)
 	if !ok {
 		return nil, mcp.MethodNotFound(capped(c.req.Method))
 	}
-	c.handle = m.handle
+	c.handle = s.contained(m.handle)
 	var err error
 	if c.Params, err = m.decode(c.req.Params); err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func (ss *session) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (
 			return nil, err
 		}
 	}
-	return ss.server.run(ctx, c)
+	return (*s.chain.Load())(ctx, c)
 }
 
 // notified takes a notification. It returns soon: what takes time is queued.
@@ -134,6 +140,7 @@ func (ss *session) callback(method string, f func(context.Context, *Call)) {
 		return
 	}
 	c := newCall(ss, &rpc.Request{Method: method}, ss.conn, &mcp.RequestMeta{})
+	c.Method, _ = mcp.MethodByName(method)
 	if c.era.open(c, &mcp.RequestMeta{}) != nil {
 		return // not initialized
 	}

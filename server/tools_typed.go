@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"reflect"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 // AddTool offers a function as a tool. It panics when the definition cannot be
@@ -72,7 +74,12 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		if err != nil {
 			return nil, err
 		}
-		return wrap(out)
+		res, err := wrap(out)
+		if err != nil { // the program's mistake, not the model's
+			s.log.LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", t.Name), slog.Any("error", err))
+			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error")
+		}
+		return res, nil
 	})
 	if err == nil && !given {
 		tl.out = nil // the Go type cannot break its own schema
@@ -217,6 +224,9 @@ func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 }
 
 func structuredResult(out any) (*mcp.CallToolResult, error) {
+	if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("server: a tool returned a nil pointer")
+	}
 	raw, err := json.Marshal(out, json.Deterministic(true))
 	if err != nil {
 		return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
