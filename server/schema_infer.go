@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -158,13 +159,13 @@ func leaf(t reflect.Type) *jsonschema.Schema {
 func (in *inference) definition(r recursiveType) (_ *jsonschema.Schema, err error) {
 	defer func() {
 		if p := recover(); p != nil { // reflect does not make every struct
-			err = fmt.Errorf("recursive type with embedded fields: give the tool a schema")
+			err = errors.New("recursive type with ambiguous fields: give the tool a schema")
 		}
 	}()
-	fields := make([]reflect.StructField, 0, r.NumField())
-	for i := range r.NumField() {
-		if f := r.Field(i); f.IsExported() {
-			fields = append(fields, f)
+	var fields []reflect.StructField
+	for _, f := range reflect.VisibleFields(r.Type) { // of embedded structs as well
+		if f.IsExported() && !f.Anonymous {
+			fields = append(fields, reflect.StructField{Name: f.Name, Type: f.Type, Tag: f.Tag})
 		}
 	}
 	return jsonschema.ForType(reflect.StructOf(fields), &jsonschema.ForOptions{TypeSchemas: in.known})
