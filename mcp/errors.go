@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+
 	"github.com/tenon-mcp/tenon/rpc"
 )
 

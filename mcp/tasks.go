@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/tenon-mcp/tenon/rpc"
 )
 

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -41,7 +42,10 @@ func newValidator(t *testing.T, dir, name string, edit func(doc any)) validator 
 	if _, ok := doc.(map[string]any)["$defs"]; ok {
 		defs = "$defs"
 	}
+	var mu sync.Mutex // compiling a definition changes those it refers to
 	return func(below, def string, text []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
 		s, err := c.Compile("mem:schema.json#/" + defs + "/" + url.PathEscape(def) + below)
 		if err != nil {
 			return err
