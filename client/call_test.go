@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,7 +70,9 @@ func TestTimeouts(t *testing.T) {
 		"a hard one without progress":   {5 * time.Second, time.Second, time.Hour, 0, true, time.Second, true},
 	} {
 		eras(t, func(t *testing.T, v mcp.Version) {
+			t.Helper()
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					s := slow(v, tt.step, tt.total)
 					c := connect(t, s, &client.Options{Version: v, Timeout: tt.idle, MaxTimeout: tt.limit})
@@ -107,6 +110,7 @@ func TestTimeouts(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			s := slow(v, time.Hour, 0)
 			// The server does not read either: nobody waits for that.
@@ -142,6 +146,7 @@ func TestCancel(t *testing.T) {
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		const n = 3000
 		var last *fakeServer
 		s := &fakeServer{script: func(_ context.Context, s *fakeServer, req *rpc.Request) (any, error) {
@@ -185,6 +190,7 @@ func TestProgress(t *testing.T) {
 func TestMetaMerged(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		s := &fakeServer{script: answers(v, map[string]string{"tools/call": hi})}
 		c := connect(t, s, &client.Options{Version: v})
 		p := &mcp.CallToolParams{Name: "a", Arguments: jsontext.Value(`{"_meta":{"x":1},"requestState":"mine"}`)}
@@ -360,7 +366,7 @@ func TestPages(t *testing.T) {
 		"the same again":  {func(int, string) string { return page("same") }, 2, 2, client.ErrNotEnding},
 		"a circle":        {func(n int, _ string) string { return page([]string{"a", "b"}[n%2]) }, 3, 3, client.ErrNotEnding},
 		"always empty":    {func(int, string) string { return page("") }, 2, 2, client.ErrNotEnding},
-		"fresh for ever":  {func(n int, _ string) string { return page(fmt.Sprint(n)) }, 5, 5, client.ErrNotEnding},
+		"fresh for ever":  {func(n int, _ string) string { return page(strconv.Itoa(n)) }, 5, 5, client.ErrNotEnding},
 		"the very limit":  {func(n int, _ string) string { return []string{page("1"), page("2"), page("3"), page("4"), last}[n-1] }, 5, 5, nil},
 		"an empty result": {func(int, string) string { return `{"resultType":"complete","prompts":[]}` }, 0, 1, nil},
 	} {
@@ -382,7 +388,7 @@ func TestPages(t *testing.T) {
 	}
 	t.Run("stop early", func(t *testing.T) {
 		t.Parallel()
-		s := lister(func(n int, _ string) string { return page(fmt.Sprint(n)) })
+		s := lister(func(n int, _ string) string { return page(strconv.Itoa(n)) })
 		for range connect(t, s, nil).Prompts(t.Context()) {
 			break
 		}
@@ -395,6 +401,7 @@ func TestPages(t *testing.T) {
 func TestFeatures(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		s := &fakeServer{script: answers(v, map[string]string{
 			"resources/list":           `{"resultType":"complete","resources":[{"uri":"a:b","name":"r"}]}`,
 			"resources/templates/list": `{"resultType":"complete","resourceTemplates":[{"uriTemplate":"a:{b}","name":"t"}]}`,

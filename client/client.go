@@ -143,7 +143,7 @@ type Client struct {
 	queue *queue // of callbacks
 
 	// The life of the client.
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // ends with the client: callbacks get it
 	stop    context.CancelFunc
 	cancels chan struct{} // room for cancelsAtOnce
 	mu      sync.Mutex

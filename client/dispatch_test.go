@@ -122,6 +122,7 @@ func TestFlood(t *testing.T) {
 func TestCloseEndsAll(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		s := slow(v, time.Hour, 0)
 		asked := make(chan struct{})
 		c := connect(t, s, &client.Options{

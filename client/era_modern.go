@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,10 +46,11 @@ func (modern) hello(ctx context.Context, c *Client, v mcp.Version) (*session, er
 	}
 	rev, ok := mutual(res.SupportedVersions)
 	if ok && rev.Era == mcp.Legacy && c.opts.Version == "" {
-		return nil, &legacyOnly{rev.Version}
+		return nil, &legacyOnlyError{rev.Version}
 	}
 	if c.opts.Version != "" {
-		rev, ok = mutualWith(v, res.SupportedVersions)
+		rev, _ = v.Revision()
+		ok = slices.Contains(res.SupportedVersions, v)
 	}
 	if !ok {
 		return nil, &VersionError{Wanted: v, Offered: res.SupportedVersions}
@@ -61,15 +63,6 @@ func (modern) hello(ctx context.Context, c *Client, v mcp.Version) (*session, er
 		s.server = *info
 	}
 	return s, nil
-}
-
-func mutualWith(v mcp.Version, offered []mcp.Version) (mcp.Revision, bool) {
-	for _, o := range offered {
-		if o == v {
-			return v.Revision()
-		}
-	}
-	return mcp.Revision{}, false
 }
 
 // modernSession is what there is to say before the server said anything.
@@ -93,8 +86,7 @@ func (modern) opened(_ context.Context, c *Client, _ *session) error {
 func (modern) stamp(c *Client, s *session, call *Call) stamp {
 	st := s.identity
 	// Clipped, so that what is added does not write into the shared one.
-	st.members = st.members[:len(st.members):len(st.members)]
-	st.names = st.names[:len(st.names):len(st.names)]
+	st.members, st.names = slices.Clip(st.members), slices.Clip(st.names)
 	level := call.opts.logLevel
 	if level == "" {
 		if l := c.logLevel.Load(); l != nil {

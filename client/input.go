@@ -44,7 +44,7 @@ func (c *Client) gather(ctx context.Context, call *Call, q *mcp.Questions) ([]by
 func (c *Client) answerAll(ctx context.Context, call *Call, asked mcp.InputRequests) (jsontext.Value, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
+	defer context.AfterFunc(c.ctx, cancel)() //nolint:contextcheck // it ends with the client too
 	out := []byte{'{'}
 	for _, key := range slices.Sorted(maps.Keys(asked)) {
 		q := asked[key]

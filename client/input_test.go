@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,7 +42,7 @@ func sampler(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResul
 // The same functions answer in both eras.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	var errUser = errors.New("secret of the user")
+	errUser := errors.New("secret of the user")
 	for name, tt := range map[string]struct {
 		opts   client.Options
 		method string
@@ -50,11 +51,17 @@ func TestAnswers(t *testing.T) {
 		code   int    // of the legacy error
 	}{
 		"form": {client.Options{Elicit: accept(`{"name":"x"}`)}, mcp.MethodElicit, form, `{"action":"accept","content":{"name":"x"}}`, 0},
-		"form without mode": {client.Options{Elicit: accept(`{"name":"x"}`)}, mcp.MethodElicit, oldForm,
-			`{"action":"accept","content":{"name":"x"}}`, 0},
+		"form without mode": {
+			client.Options{Elicit: accept(`{"name":"x"}`)},
+			mcp.MethodElicit, oldForm,
+			`{"action":"accept","content":{"name":"x"}}`, 0,
+		},
 		"form, nothing filled in": {client.Options{Elicit: accept(`null`)}, mcp.MethodElicit, oldForm, `{"action":"accept","content":{}}`, 0},
-		"form with defaults": {client.Options{Elicit: accept(`{"name":"x"}`), ElicitDefaults: true}, mcp.MethodElicit, form,
-			`{"action":"accept","content":{"n":7,"name":"x"}}`, 0},
+		"form with defaults": {
+			client.Options{Elicit: accept(`{"name":"x"}`), ElicitDefaults: true},
+			mcp.MethodElicit, form,
+			`{"action":"accept","content":{"n":7,"name":"x"}}`, 0,
+		},
 		"form, wrong content":  {client.Options{Elicit: accept(`{"name":1}`)}, mcp.MethodElicit, form, "", -32603},
 		"form, missing":        {client.Options{Elicit: accept(`{"n":1}`)}, mcp.MethodElicit, form, "", -32603},
 		"form, params too odd": {client.Options{Elicit: accept(`{}`)}, mcp.MethodElicit, `{"message":1}`, "", -32602},
@@ -75,13 +82,19 @@ func TestAnswers(t *testing.T) {
 		}}, mcp.MethodElicit, form, "", -32603},
 		"no function":      {client.Options{}, mcp.MethodElicit, form, "", -32601},
 		"url not declared": {client.Options{Elicit: accept(`{}`)}, mcp.MethodElicit, visit, "", -32602},
-		"url": {client.Options{Elicit: accept(`{"x":1}`), ElicitURL: true}, mcp.MethodElicit, visit,
-			`{"action":"accept"}`, 0},
+		"url": {
+			client.Options{Elicit: accept(`{"x":1}`), ElicitURL: true},
+			mcp.MethodElicit, visit,
+			`{"action":"accept"}`, 0,
+		},
 		"unknown mode":     {client.Options{Elicit: accept(`{}`), ElicitURL: true}, mcp.MethodElicit, `{"mode":"dance","message":""}`, "", -32602},
 		"sample":           {client.Options{Sample: sampler}, mcp.MethodCreateMessage, sample, `{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"}`, 0},
 		"sample, no tools": {client.Options{Sample: sampler}, mcp.MethodCreateMessage, tooled, "", -32602},
-		"sample, tools": {client.Options{Sample: sampler, SampleTools: true}, mcp.MethodCreateMessage, tooled,
-			`{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"}`, 0},
+		"sample, tools": {
+			client.Options{Sample: sampler, SampleTools: true},
+			mcp.MethodCreateMessage, tooled,
+			`{"role":"assistant","content":{"type":"text","text":"a"},"model":"m"}`, 0,
+		},
 		"sample refused": {client.Options{Sample: func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 			return nil, nil
 		}}, mcp.MethodCreateMessage, sample, "", -1},
@@ -226,7 +239,7 @@ func TestInputBounds(t *testing.T) {
 	many := func(n int) string {
 		var b strings.Builder
 		for i := range n {
-			fmt.Fprintf(&b, `%q:{"method":"roots/list"},`, fmt.Sprint(i))
+			fmt.Fprintf(&b, `%q:{"method":"roots/list"},`, strconv.Itoa(i))
 		}
 		return `{"resultType":"input_required","inputRequests":{` + strings.TrimSuffix(b.String(), ",") + `}}`
 	}

@@ -1,6 +1,9 @@
 package client
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // A Handler carries out one operation and fills in its Result.
 type Handler func(ctx context.Context, call *Call) error
@@ -16,8 +19,8 @@ func (c *Client) Use(mw ...Middleware) {
 	defer c.middleware.Unlock()
 	c.wraps = append(c.wraps, mw...)
 	h := Handler(c.send)
-	for i := len(c.wraps) - 1; i >= 0; i-- {
-		h = c.wraps[i](h)
+	for _, wrap := range slices.Backward(c.wraps) {
+		h = wrap(h)
 	}
 	c.chain.Store(&h)
 }

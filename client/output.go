@@ -32,7 +32,7 @@ const (
 	SkipOutput
 )
 
-func (c *Client) checkOutput(tool string, res *mcp.CallToolResult) error {
+func (c *Client) checkOutput(ctx context.Context, tool string, res *mcp.CallToolResult) error {
 	if c.opts.Output == SkipOutput || res.IsError || res.ResultType != "" && res.ResultType != mcp.ResultComplete {
 		return nil
 	}
@@ -52,7 +52,7 @@ func (c *Client) checkOutput(tool string, res *mcp.CallToolResult) error {
 		return &OutputError{Tool: tool, Result: res, Err: err}
 	}
 	// Which value is wrong is payload: it is not logged.
-	c.log.Log(context.Background(), level, "client: structured content was not found to fit the output schema",
+	c.log.Log(ctx, level, "client: structured content was not found to fit the output schema",
 		"tool", excerpt(tool, 128), "unchecked", errors.Is(err, errNotChecked))
 	return nil
 }

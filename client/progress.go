@@ -89,7 +89,7 @@ func (c *Client) outcome(ctx, wctx context.Context, req *rpc.Request, err error)
 	if err == nil { // the client was closed
 		return rpc.ErrClosed
 	}
-	c.sendCancelled(req, reason)
+	c.sendCancelled(req, reason) //nolint:contextcheck // ctx has ended: that is what is told
 	return err
 }
 

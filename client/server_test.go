@@ -101,9 +101,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// real runs fn against the real server, over every transport in reach and in
+// everywhere runs fn against the real server, over every transport in reach and in
 // every revision.
-func real(t *testing.T, fn func(t *testing.T, srv *server.Server, connect func(client.Options) *client.Client)) {
+func everywhere(t *testing.T, fn func(t *testing.T, srv *server.Server, connect func(client.Options) *client.Client)) {
 	t.Helper()
 	for _, r := range mcp.Revisions() {
 		for _, transport := range []string{"pipe", "HTTP"} {
@@ -142,7 +142,8 @@ func real(t *testing.T, fn func(t *testing.T, srv *server.Server, connect func(c
 
 func TestRealServer(t *testing.T) {
 	t.Parallel()
-	real(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+	everywhere(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+		t.Helper()
 		ctx := t.Context()
 		var logs atomic.Int32
 		logged := make(chan struct{}, 9)
@@ -206,7 +207,8 @@ func TestRealServer(t *testing.T) {
 
 func TestRealAsking(t *testing.T) {
 	t.Parallel()
-	real(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+	everywhere(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+		t.Helper()
 		asked := 0
 		c := connect(client.Options{Elicit: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			if asked++; asked == 2 {
@@ -229,7 +231,8 @@ func TestRealAsking(t *testing.T) {
 
 func TestRealCancel(t *testing.T) {
 	t.Parallel()
-	real(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+	everywhere(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
+		t.Helper()
 		c := connect(client.Options{Timeout: 100 * time.Millisecond})
 		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "block"})
 		if !errors.Is(err, client.ErrTimeout) {
@@ -249,7 +252,8 @@ func TestRealCancel(t *testing.T) {
 
 func TestRealSubscription(t *testing.T) {
 	t.Parallel()
-	real(t, func(t *testing.T, srv *server.Server, connect func(client.Options) *client.Client) {
+	everywhere(t, func(t *testing.T, srv *server.Server, connect func(client.Options) *client.Client) {
+		t.Helper()
 		tools, updates := make(chan struct{}, 9), make(chan string, 9)
 		c := connect(client.Options{
 			OnToolsChanged:    func(context.Context) { tools <- struct{}{} },

@@ -185,7 +185,7 @@ func (c *Client) forget(f mcp.Filter) {
 }
 
 // subscribe opens a stream of its own, which lives as long as the request.
-func (modern) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscription, error) {
+func (modern) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscription, error) { //nolint:contextcheck // ctx is for the asking only
 	s := c.session.Load()
 	call := &Call{Method: mcp.MethodListen}
 	b, err := encodeParams(&mcp.ListenParams{Notifications: f}, nil, false)
@@ -200,7 +200,7 @@ func (modern) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscrip
 	sub := newSubscription(c)
 	sub.id = req.ID
 	lctx, cancel := context.WithCancel(c.ctx)
-	sub.closer = func() error {
+	sub.closer = func() error { //nolint:contextcheck // it outlives ctx
 		c.sendCancelled(req, "unsubscribed")
 		cancel()
 		return nil
@@ -267,7 +267,7 @@ func (l legacy) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscr
 		}
 		honoured.ResourceSubscriptions = f.ResourceSubscriptions
 	}
-	sub.closer = func() error {
+	sub.closer = func() error { //nolint:contextcheck // it outlives ctx
 		ctx, cancel := context.WithTimeout(c.ctx, unsubscribeWait)
 		defer cancel()
 		return l.unsubscribeAll(ctx, c, honoured.ResourceSubscriptions)
@@ -299,7 +299,7 @@ func (l legacy) subscribeAll(ctx context.Context, c *Client, uris []string) erro
 		if err != nil {
 			uctx, cancel := context.WithTimeout(c.ctx, unsubscribeWait)
 			defer cancel()
-			return errors.Join(err, l.drop(uctx, c, uris[:i]))
+			return errors.Join(err, l.drop(uctx, c, uris[:i])) //nolint:contextcheck // ctx may have ended
 		}
 		c.subs.uris[uri]++
 	}

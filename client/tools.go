@@ -46,7 +46,7 @@ func (c *Client) CallTool(ctx context.Context, p *mcp.CallToolParams, opts ...Ca
 	if err := c.do(ctx, mcp.MethodToolsCall, p, res, opts); err != nil {
 		return nil, err
 	}
-	return res, c.checkOutput(p.Name, res)
+	return res, c.checkOutput(ctx, p.Name, res)
 }
 
 // CallTool calls a tool with args, which are encoded as JSON, and decodes what

@@ -84,6 +84,7 @@ func TestMirroredParams(t *testing.T) {
 func TestInvalidAnnotations(t *testing.T) {
 	t.Parallel()
 	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
 		var log bytes.Buffer
 		bad := `{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}`
 		s := &fakeServer{script: answers(v, map[string]string{

@@ -152,8 +152,11 @@ func (w *paramWalk) member(key string, v jsontext.Value, path []string, open boo
 	switch key {
 	case "properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies":
 		var named map[string]jsontext.Value
-		if v.Kind() != '{' || json.Unmarshal(v, &named) != nil {
+		if v.Kind() != '{' {
 			return nil
+		}
+		if err := json.Unmarshal(v, &named); err != nil {
+			return fmt.Errorf("input schema: %s: %w", key, err)
 		}
 		for name, s := range named {
 			at := append(slices.Clip(path), name)
@@ -167,8 +170,8 @@ func (w *paramWalk) member(key string, v jsontext.Value, path []string, open boo
 			return w.schema(v, path, false, depth+1)
 		}
 		var list []jsontext.Value
-		if json.Unmarshal(v, &list) != nil {
-			return nil
+		if err := json.Unmarshal(v, &list); err != nil {
+			return fmt.Errorf("input schema: %s: %w", key, err)
 		}
 		for _, s := range list {
 			if err := w.schema(s, path, false, depth+1); err != nil {
