@@ -18,8 +18,9 @@ type Limits struct {
 	// Sample, Roots) run at once; further ones wait. Default 16.
 	Handlers int
 	// Queue is how many notifications wait for a slow callback, and how much
-	// progress waits in one call, before reading from the server pauses.
-	// Default 4096.
+	// progress waits in one call, before reading from the server pauses. A
+	// callback that calls the server while its own queue is full waits for an
+	// answer that is not read, until the call's Timeout. Default 4096.
 	Queue int
 	// CacheEntries is how many results the cache keeps. Default 1000.
 	CacheEntries int
