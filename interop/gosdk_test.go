@@ -29,7 +29,7 @@ func TestGoSDKClient(t *testing.T) {
 		t.Run("stdio "+string(version), func(t *testing.T) {
 			t.Parallel()
 			name, env := fixtureCommand(t)
-			cmd := exec.Command(name) //nolint:noctx // it ends with the session, in a cleanup, when the context of the test is over
+			cmd := exec.Command(name) // ends with the session, in a cleanup: the context of the test is over by then
 			cmd.Env = env
 			goSDKConverse(t, &gosdk.CommandTransport{Command: cmd}, version)
 		})
@@ -146,8 +146,7 @@ func goSDKRead(t *testing.T, cs *gosdk.ClientSession, s *seen) {
 	noError(t, err)
 	s.Completion = done.Completion.Values
 	_, err = cs.ReadResource(ctx, &gosdk.ReadResourceParams{URI: "test://nothing"})
-	var wire *jsonrpc.Error
-	if errors.As(err, &wire) {
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		s.Missing = int(wire.Code)
 	}
 }

@@ -96,7 +96,7 @@ func checkNode(ctx context.Context) error {
 	out, err := exec.CommandContext(ctx, "node", "--version").Output()
 	major, _, _ := strings.Cut(strings.TrimPrefix(string(out), "v"), ".")
 	if n, _ := strconv.Atoi(major); err != nil || n < minNode {
-		return fmt.Errorf("Node.js %d is needed, there is %q: make conformance brings it", minNode, strings.TrimSpace(string(out)))
+		return fmt.Errorf("the suite needs Node.js %d, there is %q: make conformance brings it", minNode, strings.TrimSpace(string(out)))
 	}
 	return nil
 }

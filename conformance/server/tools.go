@@ -56,7 +56,7 @@ func addTools(srv *server.Server) {
 		mcp.Text("Multiple content types test:"), image,
 		embedded("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`))
 	add(srv, "test_error_handling", "Always fails.", func(context.Context) (string, error) {
-		return "", errors.New("This tool intentionally returns an error for testing") //nolint:revive,staticcheck // the suite's words
+		return "", errors.New("This tool intentionally returns an error for testing") //nolint:staticcheck // the suite's words
 	})
 	add(srv, "test_tool_with_logging", "Logs while it runs.", logWhileRunning)
 	add(srv, "test_logging_tool", "Logs once.", func(ctx context.Context) (string, error) {
