@@ -231,6 +231,10 @@ type inbound struct {
 	bad     error // the first message that could not be read
 }
 
+// errOtherTransport says that a GET has opened a session of HTTP+SSE, which
+// servers may offer at the same URL.
+var errOtherTransport = errors.New("streamhttp: the stream is one of HTTP+SSE")
+
 // read takes messages until the response is there. An error says why the
 // stream is of no more use.
 func (in *inbound) read(x *flight, r *eventReader) error {
@@ -239,6 +243,9 @@ func (in *inbound) read(x *flight, r *eventReader) error {
 		in.cursor.note(r)
 		if err != nil {
 			return in.broken(x, err)
+		}
+		if ev.name == "endpoint" && in.want.IsZero() {
+			return errOtherTransport
 		}
 		if ev.name != "message" {
 			continue

@@ -548,13 +548,14 @@ func TestListening(t *testing.T) {
 func TestNoStreamOffered(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter){
-		"405":  func(w http.ResponseWriter) { w.WriteHeader(405) },
-		"404":  func(w http.ResponseWriter) { w.WriteHeader(404) },
-		"400":  func(w http.ResponseWriter) { w.WriteHeader(400) },
-		"501":  func(w http.ResponseWriter) { w.WriteHeader(501) },
-		"json": func(w http.ResponseWriter) { reply(w, jsonType, "{}") },
-		"html": func(w http.ResponseWriter) { reply(w, "text/html", "hi") },
-		"away": func(w http.ResponseWriter) { w.Header().Set("Location", "https://other.test/"); w.WriteHeader(307) },
+		"405":     func(w http.ResponseWriter) { w.WriteHeader(405) },
+		"404":     func(w http.ResponseWriter) { w.WriteHeader(404) },
+		"400":     func(w http.ResponseWriter) { w.WriteHeader(400) },
+		"501":     func(w http.ResponseWriter) { w.WriteHeader(501) },
+		"json":    func(w http.ResponseWriter) { reply(w, jsonType, "{}") },
+		"sse2024": func(w http.ResponseWriter) { reply(w, sseType, "event: endpoint\ndata: /m\n\n") },
+		"html":    func(w http.ResponseWriter) { reply(w, "text/html", "hi") },
+		"away":    func(w http.ResponseWriter) { w.Header().Set("Location", "https://other.test/"); w.WriteHeader(307) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

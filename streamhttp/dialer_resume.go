@@ -182,6 +182,9 @@ func (n *listener) once(ctx context.Context) bool {
 	err = in.read(x, r)
 	res.Body.Close()
 	n.cursor = in.cursor
+	if err == errOtherTransport {
+		return false
+	}
 	if errors.Is(err, rpc.ErrTooLarge) {
 		c.log.Warn("streamhttp: the server's stream is given up", "error", err)
 		return false

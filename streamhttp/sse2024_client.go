@@ -83,7 +83,7 @@ func (s *sseStream) handshake(x *flight) error {
 	h["Cache-Control"] = []string{"no-store"}
 	res, err := s.do(x, http.MethodGet, s.url, h, nil)
 	if err != nil {
-		if _, ok := errors.AsType[*StatusError](err); ok {
+		if e, ok := errors.AsType[*StatusError](err); ok && noSuchThing(e.Code) {
 			return fmt.Errorf("%w: %w", ErrNotSSE, err)
 		}
 		return err
@@ -104,6 +104,17 @@ func (s *sseStream) handshake(x *flight) error {
 	}
 	s.post, err = resolveEndpoint(res.Request.URL, string(ev.data))
 	return err
+}
+
+// noSuchThing reports whether a status says that the URL has nothing of the
+// kind. The others, such as 401 and 503, are about something else.
+func noSuchThing(code int) bool {
+	switch code {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable,
+		http.StatusGone, http.StatusNotImplemented:
+		return true
+	}
+	return false
 }
 
 // resolveEndpoint reads the reference to the second URL. Another origin would
