@@ -1,0 +1,185 @@
+package code_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tenon-mcp/tenon/client"
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/mcptest"
+	"github.com/tenon-mcp/tenon/rpc"
+	"github.com/tenon-mcp/tenon/server"
+	"github.com/tenon-mcp/tenon/streamhttp"
+)
+
+// typed {
+
+// Terms is what the tool takes.
+type Terms struct {
+	A int `json:"a" jsonschema:"the first term"`
+	B int `json:"b" jsonschema:"the second term"`
+}
+
+// Sum is what it returns.
+type Sum struct {
+	Sum int `json:"sum"`
+}
+
+func add(ctx context.Context, in Terms) (Sum, error) {
+	return Sum{in.A + in.B}, nil
+}
+
+// }
+
+// errors {
+func divide(ctx context.Context, in Terms) (int, error) {
+	if in.B == 0 {
+		return 0, errors.New("b must not be 0: choose another divisor") // the model reads this, and can try again
+	}
+	if in.B < 0 {
+		return 0, rpc.Errorf(rpc.CodeInvalidParams, "negative divisors are not served") // an error of the protocol
+	}
+	return in.A / in.B, nil
+}
+
+// }
+
+// call {
+func index(ctx context.Context, in struct {
+	Files []string `json:"files"`
+}) (string, error) {
+	call := server.CallFrom(ctx) // never nil; outside a request it does nothing
+	for i, file := range in.Files {
+		call.Logger().Info("indexing", "file", file)
+		if err := call.Progress(ctx, float64(i+1), float64(len(in.Files)), file); err != nil {
+			return "", err // the client has gone, or cancelled
+		}
+	}
+	return fmt.Sprintf("%d files", len(in.Files)), nil
+}
+
+// }
+
+func newServer() *server.Server {
+	// new {
+	srv := server.New(mcp.Implementation{Name: "guide", Version: "1.0.0"}, &server.Options{
+		Instructions: "Use add for sums.",
+	})
+	server.AddTool(srv, mcp.Tool{Name: "add", Description: "Add two numbers"}, add)
+	// }
+	server.AddTool(srv, mcp.Tool{Name: "divide", Description: "Divide"}, divide)
+	server.AddTool(srv, mcp.Tool{Name: "index", Description: "Index files"}, index)
+	return srv
+}
+
+func addFeatures(srv *server.Server) error {
+	// resource {
+	err := srv.AddResource(mcp.Resource{URI: "notes://today", Name: "today", MIMEType: "text/plain"},
+		func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+				{URI: p.URI, MIMEType: "text/plain", Text: "buy oak"},
+			}}, nil
+		})
+	if err != nil {
+		return err
+	}
+	err = srv.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "notes://{day}", Name: "a day"},
+		func(ctx context.Context, p *mcp.ReadResourceParams, vars map[string]string) (*mcp.ReadResourceResult, error) {
+			if vars["day"] == "sunday" {
+				return nil, mcp.ResourceNotFound(p.URI, server.CallFrom(ctx).Version)
+			}
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+				{URI: p.URI, Text: "notes of " + vars["day"]},
+			}}, nil
+		})
+	if err != nil {
+		return err
+	}
+	// }
+	// prompt {
+	return srv.AddPrompt(
+		mcp.Prompt{Name: "review", Arguments: []mcp.PromptArgument{{Name: "code", Required: true}}},
+		func(ctx context.Context, p *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+				{Role: mcp.RoleUser, Content: mcp.Text("Review this code:\n" + p.Arguments["code"])},
+			}}, nil
+		})
+	// }
+}
+
+func serveHTTP(srv *server.Server) {
+	// http {
+	http.Handle("/mcp", streamhttp.NewHandler(srv, nil))
+	log.Fatal(http.ListenAndServe("127.0.0.1:8080", nil))
+	// }
+}
+
+// The guide shows it; a test would never come back from it.
+var _ = serveHTTP
+
+// test {
+func TestAdd(t *testing.T) {
+	c := mcptest.Pair(t, newServer(), nil)
+	got, err := client.CallTool[Sum](t.Context(), c, "add", Terms{A: 2, B: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Sum != 5 {
+		t.Errorf("2 + 3 = %d", got.Sum)
+	}
+}
+
+// }
+
+func TestFeatures(t *testing.T) {
+	t.Parallel()
+	srv := newServer()
+	if err := addFeatures(srv); err != nil {
+		t.Fatal(err)
+	}
+	c := mcptest.Pair(t, srv, nil)
+	for uri, want := range map[string]string{"notes://today": "buy oak", "notes://monday": "notes of monday"} {
+		res, err := c.ReadResource(t.Context(), uri)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Contents[0].Text; got != want {
+			t.Errorf("%s: %q, want %q", uri, got, want)
+		}
+	}
+	if _, err := c.ReadResource(t.Context(), "notes://sunday"); !mcp.IsNotFound(err, "notes://sunday") {
+		t.Errorf("notes://sunday: %v", err)
+	}
+	p, err := c.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "review", Arguments: map[string]string{"code": "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, ok := p.Messages[0].Content.(*mcp.TextContent); !ok || !strings.HasSuffix(text.Text, "\nx") {
+		t.Errorf("prompt: %#v", p.Messages[0].Content)
+	}
+	_, err = client.CallTool[int](t.Context(), c, "divide", Terms{A: 1})
+	if tool, ok := errors.AsType[*client.ToolError](err); !ok || !strings.Contains(tool.Error(), "another divisor") {
+		t.Errorf("divide by 0: %v", err)
+	}
+	_, err = client.CallTool[int](t.Context(), c, "divide", Terms{A: 1, B: -1})
+	if !errors.Is(err, &rpc.Error{Code: rpc.CodeInvalidParams}) {
+		t.Errorf("divide by -1: %v", err)
+	}
+}
+
+// plain {
+func TestIndexWithoutServer(t *testing.T) {
+	got, err := index(t.Context(), struct {
+		Files []string `json:"files"`
+	}{[]string{"a", "b"}})
+	if got != "2 files" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+// }
