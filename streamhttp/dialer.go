@@ -159,14 +159,16 @@ func (c *conn) exchange(x *flight, h http.Header, body []byte, in *inbound) erro
 	if err != nil {
 		return err
 	}
-	defer c.finish(x, res)
 	if in.opened != nil {
 		in.opened(res.Header)
 	}
-	switch mediaType(res.Header) {
-	case jsonType:
+	kind := mediaType(res.Header)
+	if kind == jsonType {
+		defer res.Body.Close() // it is read to its end
 		return c.readJSON(x, res, in)
-	case eventsType:
+	}
+	defer c.finish(x, res)
+	if kind == eventsType {
 		return in.read(x, newEventReader(res.Body, c.lim.MessageBytes))
 	}
 	if res.StatusCode == http.StatusAccepted || res.StatusCode == http.StatusNoContent {

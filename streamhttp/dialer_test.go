@@ -92,6 +92,11 @@ func newFake(script func(w http.ResponseWriter, r *http.Request, p post)) (*fake
 func serve(t *testing.T, script func(w http.ResponseWriter, r *http.Request, p post)) *fake {
 	t.Helper()
 	f, h := newFake(script)
+	return serveHTTP(t, h, f)
+}
+
+func serveHTTP(t *testing.T, h http.Handler, f *fake) *fake {
+	t.Helper()
 	s := httptest.NewServer(h)
 	tr := new(http.Transport)
 	f.URL, f.client = s.URL+"/mcp", &http.Client{Transport: tr}
