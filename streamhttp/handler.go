@@ -88,7 +88,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if ref := h.checkHost(r); ref != nil {
-		h.opt.Logger.Warn("request refused", "reason", ref.why, "host", r.Host, "origin", r.Header.Get("Origin"))
+		h.opt.Logger.Warn("request refused", "reason", ref.why, "host", brief(r.Host), "origin", brief(r.Header.Get("Origin")))
 		h.refuse(w, rpc.ID{}, ref)
 		h.leave()
 		return false
@@ -209,7 +209,13 @@ func (h *Handler) serveListen(w http.ResponseWriter, r *http.Request, req *rpc.R
 	a := h.newAnswer(w, r, nil, can)
 	a.abort = cancel
 	defer a.end()
-	h.run(ctx, h.modern, req, &exchange{out: a})
+	x := &exchange{out: a}
+	res := h.call(ctx, h.modern, req, x)
+	if res.Error != nil && h.draining.Err() != nil {
+		x.drop() // nothing was wrong with the request: let the client ask again elsewhere
+		return
+	}
+	x.finish(ctx, res)
 }
 
 // run has a request handled and gives the response.

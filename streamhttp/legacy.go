@@ -249,10 +249,7 @@ func (s *session) serveStream(w http.ResponseWriter, r *http.Request) *refusal {
 		return ref
 	}
 	defer s.detach(t, rd)
-	cursor, _, carrier := s.state(t)
-	if carrier != nil {
-		carrier.detach() // the client has lost that response
-	}
+	cursor, _, _ := s.state(t, rd)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	out := openSSE(w, s.h.opt.Limits.WriteTime)

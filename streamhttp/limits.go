@@ -34,8 +34,8 @@ type Limits struct {
 	// SessionRequests is how many requests of one session run at once; further
 	// ones are answered 429. Default 256.
 	SessionRequests int
-	// SessionStreams is how many GET streams one session has at once. Default
-	// 8.
+	// SessionStreams is how many GET streams one session has at once; a further
+	// one ends the oldest. Default 8.
 	SessionStreams int
 	// ReplayEvents is how many events a session keeps of its POST streams, and
 	// as many of its GET stream, for clients that come back. Default 256.

@@ -204,10 +204,12 @@ func TestCancelByNotification(t *testing.T) {
 				},
 			}}, nil)
 			id := s.initialize(v)
-			go func() {
+			var cancel sync.WaitGroup
+			cancel.Go(func() {
 				<-begun
 				s.do(http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}`, "Mcp-Session-Id", id)
-			}()
+			})
+			defer cancel.Wait()
 			r := s.do(http.MethodPost, `{"jsonrpc":"2.0","id":5,"method":"wait"}`, "Mcp-Session-Id", id)
 			if r.status != http.StatusAccepted || r.body != "" {
 				t.Errorf("got %d %q", r.status, r.body)
