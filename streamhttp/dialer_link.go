@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -267,8 +268,12 @@ func (l *link) transportError(x *flight, err error) error {
 
 // neverSent reports whether the request cannot have reached the server.
 func neverSent(err error) bool {
-	e, ok := errors.AsType[*net.OpError](err)
-	return ok && e.Op == "dial"
+	if e, ok := errors.AsType[*net.OpError](err); ok && (e.Op == "dial" || e.Op == "proxyconnect") {
+		return true
+	}
+	_, badCert := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	return badCert || noTLS || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // contextError returns why a flight ended: our own reason, or the error of the

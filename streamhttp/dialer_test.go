@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -656,10 +657,18 @@ func TestBrokenConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
+	plain := f.URL
 	f.URL = "http://" + l.Addr().String() + "/secret?key=s3cret"
-	_, err = call(t.Context(), f.dial(t, nil), modern, "x", "")
-	if err == nil || errors.Is(err, streamhttp.ErrOutcomeUnknown) || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("nobody listens: %v", err)
+	urls := []string{f.URL, "https://" + strings.TrimPrefix(plain, "http://")}
+	s := httptest.NewUnstartedServer(http.NotFoundHandler())
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it tells of the handshake that fails
+	s.StartTLS()
+	defer s.Close()
+	for _, f.URL = range append(urls, s.URL) {
+		_, err = call(t.Context(), f.dial(t, nil), modern, "x", "")
+		if err == nil || errors.Is(err, streamhttp.ErrOutcomeUnknown) || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s never got the request: %v", f.URL, err)
+		}
 	}
 }
 
