@@ -239,7 +239,7 @@ func (d *Duplex) Notify(ctx context.Context, req *Request) error { return d.writ
 
 func (d *Duplex) write(ctx context.Context, m Message) error {
 	err := d.s.Write(ctx, m)
-	if err != nil && d.ctx.Err() != nil {
+	if err != nil && d.ctx.Err() != nil && !errors.Is(err, ErrResult) {
 		return context.Cause(d.ctx)
 	}
 	return err
