@@ -176,13 +176,13 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *ref
 	if over(r.ContentLength, limit) {
 		return nil, h.tooLarge()
 	}
-	defer h.readDeadline(w, r)()
 	body := r.Body
 	if limit >= 0 {
 		body = http.MaxBytesReader(w, body, limit)
 	}
 	b, err := readAll(body, r.ContentLength)
 	if err == nil {
+		h.bodyDeadline(w, r, time.Time{})
 		return b, nil
 	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -199,18 +199,17 @@ func (h *Handler) tooLarge() *refusal {
 		"the body is larger than "+strconv.FormatInt(h.opt.Limits.BodyBytes, 10)+" bytes")
 }
 
-// readDeadline bounds the reading of the body and returns what lifts the bound
-// again. A server with a ReadTimeout has done so already.
-func (h *Handler) readDeadline(w http.ResponseWriter, r *http.Request) (lift func()) {
+// bodyDeadline bounds the reading of the body. Only when all of it has come may
+// the bound be lifted: net/http itself reads on behind a refusal. A server with
+// a ReadTimeout has its own.
+func (h *Handler) bodyDeadline(w http.ResponseWriter, r *http.Request, at time.Time) {
+	if r.ContentLength == 0 || h.opt.Limits.BodyTime < 0 {
+		return
+	}
 	srv, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if srv != nil && srv.ReadTimeout > 0 || h.opt.Limits.BodyTime < 0 || r.ContentLength == 0 {
-		return func() {}
+	if srv == nil || srv.ReadTimeout == 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(at)
 	}
-	rc := http.NewResponseController(w)
-	if rc.SetReadDeadline(time.Now().Add(h.opt.Limits.BodyTime)) != nil {
-		return func() {}
-	}
-	return func() { rc.SetReadDeadline(time.Time{}) }
 }
 
 // readAll reads to the end. It trusts size, which is negative when unknown,

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
@@ -87,6 +88,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request) bool {
 		h.refuse(w, rpc.ID{}, refuse(http.StatusServiceUnavailable, "the server is shutting down"))
 		return false
 	}
+	h.bodyDeadline(w, r, time.Now().Add(h.opt.Limits.BodyTime))
 	if ref := h.checkHost(r); ref != nil {
 		h.opt.Logger.Warn("request refused", "reason", ref.why, "host", brief(r.Host), "origin", brief(r.Header.Get("Origin")))
 		h.refuse(w, rpc.ID{}, ref)
