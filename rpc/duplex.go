@@ -56,6 +56,10 @@ const (
 // and none overtakes another. Responses are written whole, in the order in which
 // they are ready. A handler that panics is answered for, with an internal error
 // that says nothing of the panic.
+//
+// A handler that asks the other side keeps its place meanwhile. Should all
+// places of both sides be taken by handlers that ask each other, they wait until
+// a context of theirs ends.
 type Duplex struct {
 	s    Stream
 	h    Handler

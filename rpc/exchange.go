@@ -105,7 +105,7 @@ func (x *exchange) handle() {
 		}
 		x.answer(result, err)
 	}()
-	if x.over.Load() { // cancelled while it waited
+	if x.Over() { // cancelled while it waited
 		return
 	}
 	result, err = x.d.h.Handle(x.ctx, x.req, x)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 )
 
 // ErrEnded is returned for what is to be sent for a request that was answered
@@ -25,9 +24,11 @@ type Ticket struct {
 	in     *Inflight
 	id     ID
 	cancel context.CancelCauseFunc
-	over   atomic.Bool
 
-	sending sync.RWMutex // read-held while something is sent for the request
+	mu      sync.Mutex
+	over    bool          // answered or cancelled
+	sending int           // sends that are under way
+	sent    chan struct{} // closed when there are none; nil when nobody waits
 }
 
 // Add registers a received request. [Inflight.Cancel] will call cancel, which
@@ -55,7 +56,7 @@ func (f *Inflight) Cancel(id ID, cause error) bool {
 	t := f.open[id]
 	delete(f.open, id)
 	f.mu.Unlock()
-	if t == nil || t.over.Swap(true) {
+	if t == nil || !t.end() {
 		return false
 	}
 	t.cancel(cause)
@@ -69,7 +70,7 @@ func (f *Inflight) CancelAll(cause error) {
 	f.open = nil
 	f.mu.Unlock()
 	for _, t := range open {
-		if !t.over.Swap(true) {
+		if t.end() {
 			t.cancel(cause)
 		}
 	}
@@ -82,13 +83,38 @@ func (f *Inflight) Len() int {
 	return len(f.open)
 }
 
+// end marks the request as over and reports whether it was not.
+func (t *Ticket) end() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was := t.over
+	t.over = true
+	return !was
+}
+
+// Over reports whether the request was answered or cancelled.
+func (t *Ticket) Over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
 // Send calls send unless the request is over; then it returns [ErrEnded].
 func (t *Ticket) Send(send func() error) error {
-	t.sending.RLock()
-	defer t.sending.RUnlock()
-	if t.over.Load() {
+	t.mu.Lock()
+	if t.over {
+		t.mu.Unlock()
 		return ErrEnded
 	}
+	t.sending++
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.sending--; t.sending == 0 && t.sent != nil {
+			close(t.sent)
+		}
+	}()
 	return send()
 }
 
@@ -96,11 +122,21 @@ func (t *Ticket) Send(send func() error) error {
 // the ID. It reports whether the request is to be answered: it is false if the
 // request was cancelled or finished before.
 func (t *Ticket) Finish() bool {
-	if t.over.Swap(true) {
+	t.mu.Lock()
+	if t.over {
+		t.mu.Unlock()
 		return false
 	}
-	t.sending.Lock()
-	t.sending.Unlock() //nolint:staticcheck // only waits
+	t.over = true
+	var sent chan struct{}
+	if t.sending > 0 {
+		sent = make(chan struct{})
+		t.sent = sent
+	}
+	t.mu.Unlock()
+	if sent != nil {
+		<-sent
+	}
 	t.in.mu.Lock()
 	defer t.in.mu.Unlock()
 	if t.in.open[t.id] == t {
