@@ -18,6 +18,9 @@ NODE_PEERS  := conformance/node_modules/.package-lock.json interop/node_modules/
 MODULES := $(shell go list -m -f '{{.Dir}}')
 ALL     := work
 
+# The packages of the SDK, which are for every system.
+SDK := . ./rpc/... ./mcp/... ./server/... ./client/... ./stdio/... ./streamhttp/... ./mcptest/...
+
 LINT     := $(CURDIR)/tools/bin/golangci-lint
 FUZZTIME ?= 10s
 
@@ -45,10 +48,10 @@ interop: $(NODE_TOOLS) interop/node_modules/.package-lock.json ## Run the tests 
 	cd interop && TENON_INTEROP=required go test -race -count=1 ./...
 
 .PHONY: vet
-vet: ## Run go vet on every module, for each system that has files of its own.
+vet: ## Run go vet on every module, and on the SDK for each system that has files of its own.
 	go vet $(ALL)
-	GOOS=windows go vet ./...
-	GOOS=darwin go vet ./...
+	GOOS=windows go vet $(SDK)
+	GOOS=darwin go vet $(SDK)
 
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint on every module.
