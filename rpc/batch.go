@@ -1,6 +1,10 @@
 package rpc
 
-import "fmt"
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
 
 // ErrBatch refuses a batch where none is allowed.
 var ErrBatch = &Error{Code: CodeInvalidRequest, Message: "batches are not accepted: send one message at a time"}
@@ -53,34 +57,33 @@ func (e *envelope) element(b []byte, start int) Message {
 		return notObject()
 	}
 	m, err := e.decode(b)
-	if err != nil {
-		return err.(*DecodeError)
+	if bad, ok := errors.AsType[*DecodeError](err); ok {
+		return bad
 	}
 	return m
 }
 
 func appendBatch(dst []byte, batch Batch) ([]byte, error) {
 	if len(batch) == 0 {
-		return dst, fmt.Errorf("rpc: a batch must not be empty")
+		return dst, errors.New("rpc: a batch must not be empty")
 	}
+	size := len(dst)
+	dst = append(dst, '[')
 	var failed error
-	b := append(dst, '[')
 	for k, m := range batch {
-		if k > 0 {
-			b = append(b, ',')
-		}
 		if _, ok := m.(Batch); ok {
-			return dst, fmt.Errorf("rpc: a batch cannot be in a batch")
+			return dst[:size], errors.New("rpc: a batch cannot be in a batch")
 		}
-		size := len(b)
-		next, err := AppendMessage(b, m)
-		if err != nil && len(next) == size {
-			return dst, err
+		if k > 0 {
+			dst = append(dst, ',')
 		}
-		if err != nil {
-			failed = err
+		before := len(dst)
+		var err error
+		dst, err = AppendMessage(dst, m)
+		if err != nil && len(dst) == before {
+			return dst[:size], err
 		}
-		b = next
+		failed = cmp.Or(failed, err)
 	}
-	return append(b, ']'), failed
+	return append(dst, ']'), failed
 }

@@ -9,6 +9,7 @@ import (
 func BenchmarkRoundTrip(b *testing.B) {
 	for name, pair := range streams {
 		connect := func(b *testing.B) *rpc.Duplex {
+			b.Helper()
 			x, y := pair()
 			server := rpc.NewDuplex(b.Context(), x, handler(echo), nil)
 			client := rpc.NewDuplex(b.Context(), y, handler(echo), nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -81,25 +82,26 @@ func TestCallsFail(t *testing.T) {
 	calls.Fail(lost)
 	calls.Fail(over)
 	for k, want := range []error{lost, over, over} {
-		if err := pending[k].Wait(t.Context(), nil); err != want {
+		if err := pending[k].Wait(t.Context(), nil); !errors.Is(err, want) {
 			t.Errorf("call %d: %v, want %v", k, err, want)
 		}
 	}
-	if err := later.Wait(t.Context(), nil); err != lost {
+	if err := later.Wait(t.Context(), nil); !errors.Is(err, lost) {
 		t.Error(err)
 	}
-	if _, err := calls.Start(&rpc.Request{Method: "a"}); err != lost {
+	if _, err := calls.Start(&rpc.Request{Method: "a"}); !errors.Is(err, lost) {
 		t.Error(err)
 	}
 }
 
 func TestCallsContext(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var calls rpc.Calls
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		p, _ := calls.Start(&rpc.Request{Method: "a"})
-		if err := p.Wait(ctx, nil); err != context.DeadlineExceeded {
+		if err := p.Wait(ctx, nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		if calls.Len() != 0 {
@@ -119,7 +121,8 @@ func TestCallsContext(t *testing.T) {
 }
 
 func TestInflight(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var in rpc.Inflight
 		var first, second, third rpc.Ticket
 		id, gone := rpc.IntID(1), errors.New("gone")
@@ -134,7 +137,7 @@ func TestInflight(t *testing.T) {
 		if err := in.Add(&second, rpc.StringID("1"), cancel); err != nil {
 			t.Error(err)
 		}
-		if !in.Cancel(id, gone) || in.Cancel(id, gone) || len(causes) != 1 || causes[0] != gone {
+		if !in.Cancel(id, gone) || in.Cancel(id, gone) || len(causes) != 1 || !errors.Is(causes[0], gone) {
 			t.Errorf("cancelled with %v", causes)
 		}
 		// The ID is free, and the cancelled request cannot free its successor's.
@@ -144,7 +147,7 @@ func TestInflight(t *testing.T) {
 		if first.Finish() {
 			t.Error("a cancelled request is to be answered")
 		}
-		if err := first.Send(func() error { return nil }); err != rpc.ErrEnded {
+		if err := first.Send(func() error { return nil }); !errors.Is(err, rpc.ErrEnded) {
 			t.Error(err)
 		}
 		if in.Len() != 2 {
@@ -162,7 +165,8 @@ func TestInflight(t *testing.T) {
 
 // The response waits for what is being sent for the request.
 func TestTicketOrder(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var in rpc.Inflight
 		var ticket rpc.Ticket
 		_ = in.Add(&ticket, rpc.IntID(1), func(error) {})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -39,7 +40,7 @@ func (a *actor) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) (an
 	switch req.Method {
 	case "note":
 		a.received.Add(1)
-		if want := fmt.Sprint(a.next); string(req.Param("n")) != want {
+		if want := strconv.FormatInt(a.next, 10); string(req.Param("n")) != want {
 			a.t.Errorf("notification %s, want %s", req.Params, want)
 		}
 		a.next++
@@ -76,10 +77,10 @@ func (a *actor) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) (an
 	case "stray":
 		a.late.Go(func() {
 			for peer.Notify(context.Background(), &rpc.Request{Method: "late"}) == nil {
-				time.Sleep(time.Millisecond) // of the bubble
+				<-time.After(time.Millisecond) // of the bubble
 			}
 		})
-		time.Sleep(3 * time.Millisecond)
+		<-time.After(3 * time.Millisecond)
 	case "panic":
 		panic("as asked")
 	}
@@ -159,7 +160,7 @@ func chaos(r *rapid.T, pair func() (rpc.Stream, rpc.Stream), lim rpc.Limits, act
 		})
 	}
 	if closeAt >= 0 {
-		time.Sleep(time.Duration(closeAt) * time.Millisecond)
+		<-time.After(time.Duration(closeAt) * time.Millisecond)
 		_ = conns[seed%2].Close()
 	}
 	wg.Wait()

@@ -126,7 +126,7 @@ func NewDuplex(ctx context.Context, s Stream, b Binder, opts *DuplexOptions) *Du
 func (d *Duplex) run() {
 	err := errors.New("rpc: the handler of a notification ended the goroutine")
 	defer func() { // also when the goroutine ends
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // what wraps it has more to say
 			err = nil
 		}
 		d.calls.Fail(closed(err))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -44,7 +45,7 @@ func TestDuplexFloodOfNotifications(t *testing.T) {
 					<-ctx.Done()
 					return nil, nil
 				}
-				if want := fmt.Sprint(seen); string(req.Param("k")) != want {
+				if want := strconv.Itoa(seen); string(req.Param("k")) != want {
 					t.Errorf("notification %s, want %s", req.Params, want)
 				}
 				seen++
@@ -64,7 +65,8 @@ func TestDuplexFloodOfNotifications(t *testing.T) {
 }
 
 func TestDuplexBoundsRequests(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var running, most, ran atomic.Int64
 		next := make(chan struct{})
 		var conn rpc.Conn
@@ -105,7 +107,8 @@ func TestDuplexBoundsRequests(t *testing.T) {
 }
 
 func TestDuplexBoundsWaitingBytes(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(slow), &rpc.DuplexOptions{Limits: rpc.Limits{InFlight: 1, WaitingBytes: 10_000}})
 		peer.send(`{"jsonrpc":"2.0","id":1,"method":"slow"}`)
 		peer.send(`{"jsonrpc":"2.0","id":2,"method":"slow","params":{"a":"` + strings.Repeat("x", 9000) + `"}}`)
@@ -118,7 +121,8 @@ func TestDuplexBoundsWaitingBytes(t *testing.T) {
 // The other side floods with requests and reads nothing. Its responses and
 // notifications are read all the same; goroutines stay few; Close works.
 func TestDuplexPeerThatDoesNotRead(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var notified atomic.Int64
 		d, peer := serve(t, handler(func(_ context.Context, req *rpc.Request, _ rpc.Peer) (any, error) {
 			if req.ID.IsZero() {
@@ -144,7 +148,7 @@ func TestDuplexPeerThatDoesNotRead(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := d.Call(ctx, request(t, "x", nil), nil); err != context.DeadlineExceeded {
+		if err := d.Call(ctx, request(t, "x", nil), nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("call that cannot be written: %v", err)
 		}
 		start := time.Now()
@@ -157,7 +161,8 @@ func TestDuplexPeerThatDoesNotRead(t *testing.T) {
 
 // A peer that goes on flooding over all limits, and never reads, is left.
 func TestDuplexGivesUpOnFlood(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Limits: rpc.Limits{QueuedRefusals: 10}})
 		go func() {
 			for {
@@ -178,7 +183,8 @@ func TestDuplexGivesUpOnFlood(t *testing.T) {
 
 // A flood whose refusals are read, if slowly, goes on.
 func TestDuplexFloodOfGarbage(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Limits: rpc.Limits{QueuedRefusals: 10}})
 		go func() {
 			for range 1000 {
@@ -209,7 +215,8 @@ func TestDuplexFloodOfGarbage(t *testing.T) {
 // What no call waits for is dropped: with a warning where no call ever had the
 // ID, and not in a log without end.
 func TestDuplexStrayResponses(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -217,7 +224,7 @@ func TestDuplexStrayResponses(t *testing.T) {
 		calls := make(chan error, 1)
 		go func() { calls <- d.Call(ctx, request(t, "x", nil), nil) }()
 		peer.want(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
-		if err := <-calls; err != context.DeadlineExceeded {
+		if err := <-calls; !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		peer.send(`{"jsonrpc":"2.0","id":1,"result":{}}`) // late

@@ -13,6 +13,7 @@ import (
 )
 
 func TestDuplexDrain(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		drain time.Duration
@@ -25,7 +26,8 @@ func TestDuplexDrain(t *testing.T) {
 		{"not at all", 0, 0, ``},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				inputEnded := make(chan error, 1)
 				asked := make(chan error, 1)
 				d, peer := serve(t, binder(func(bound context.Context, conn rpc.Conn) rpc.Handler {
@@ -71,9 +73,10 @@ func TestDuplexDrain(t *testing.T) {
 
 // What waits for its turn at the end of input is handled too.
 func TestDuplexDrainsWhatWaits(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
-			time.Sleep(time.Second) // of the bubble
+			<-time.After(time.Second) // of the bubble
 			return nil, nil
 		}), &rpc.DuplexOptions{Drain: time.Minute, Limits: rpc.Limits{InFlight: 1}})
 		for id := range 20 {
@@ -88,7 +91,8 @@ func TestDuplexDrainsWhatWaits(t *testing.T) {
 }
 
 func TestDuplexClose(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		handled := make(chan error, 1)
 		d, peer := serve(t, handler(func(ctx context.Context, _ *rpc.Request, _ rpc.Peer) (any, error) {
 			<-ctx.Done()
@@ -115,7 +119,8 @@ func TestDuplexClose(t *testing.T) {
 
 // Calls say what ended the connection.
 func TestDuplexReadError(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Drain: -1})
 		calls := make(chan error, 1)
 		go func() { calls <- d.Call(t.Context(), request(t, "x", nil), nil) }()
@@ -126,7 +131,7 @@ func TestDuplexReadError(t *testing.T) {
 			t.Errorf("call: %v", err)
 		}
 		<-d.Done()
-		if err := d.Err(); err != cable {
+		if err := d.Err(); !errors.Is(err, cable) {
 			t.Errorf("ended with %v", err)
 		}
 	})
@@ -134,7 +139,8 @@ func TestDuplexReadError(t *testing.T) {
 
 // The other side is gone when a reply is written: it is the end.
 func TestDuplexWriteError(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(slow), &rpc.DuplexOptions{Drain: -1})
 		peer.send(`{"jsonrpc":"2.0","id":1,"method":"slow"}`)
 		peer.end.Close()
@@ -147,7 +153,8 @@ func TestDuplexWriteError(t *testing.T) {
 }
 
 func TestDuplexContext(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		type key struct{}
 		ctx, cancel := context.WithCancelCause(context.WithValue(t.Context(), key{}, "value"))
 		a, b := rpc.Pipe()
@@ -162,7 +169,7 @@ func TestDuplexContext(t *testing.T) {
 		stop := errors.New("stop")
 		go cancel(stop)
 		<-d.Done()
-		if err := d.Err(); err != stop {
+		if err := d.Err(); !errors.Is(err, stop) {
 			t.Errorf("ended with %v", err)
 		}
 		<-c.Done()
@@ -173,7 +180,8 @@ func TestDuplexContext(t *testing.T) {
 }
 
 func TestDuplexCloseWithStubbornHandler(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		d, peer := serve(t, handler(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
 			<-free

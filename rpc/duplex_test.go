@@ -98,6 +98,7 @@ func (r *raw) want(lines ...string) {
 
 // serve starts a Duplex whose other end is raw.
 func serve(t testing.TB, b rpc.Binder, opts *rpc.DuplexOptions) (*rpc.Duplex, *raw) {
+	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	var lim rpc.Limits
@@ -106,13 +107,6 @@ func serve(t testing.TB, b rpc.Binder, opts *rpc.DuplexOptions) (*rpc.Duplex, *r
 	}
 	d := rpc.NewDuplex(context.Background(), rpc.NewLineStream(inR, outW, closers{inR, outW}, lim), b, opts)
 	return d, &raw{t: t, in: inW, out: bufio.NewReader(outR), end: outR}
-}
-
-// bubble runs a test with a clock of its own.
-func bubble(t *testing.T, f func(t *testing.T)) {
-	t.Helper()
-	t.Parallel()
-	synctest.Test(t, f)
 }
 
 func closeDuplex(t testing.TB, d *rpc.Duplex) {
@@ -168,7 +162,8 @@ func slow(ctx context.Context, req *rpc.Request, _ rpc.Peer) (any, error) {
 }
 
 func TestDuplexAnswersInTheOrderOfFinishing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		next := make(chan struct{})
 		d, peer := serve(t, handler(func(ctx context.Context, req *rpc.Request, _ rpc.Peer) (any, error) {
 			if req.Method == "wait" {
@@ -185,7 +180,8 @@ func TestDuplexAnswersInTheOrderOfFinishing(t *testing.T) {
 }
 
 func TestDuplexCancel(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		gone := errors.New("user went home")
 		causes := make(chan error, 2)
 		var conn rpc.Conn
@@ -209,10 +205,10 @@ func TestDuplexCancel(t *testing.T) {
 		synctest.Wait() // it runs
 		peer.send(`{"jsonrpc":"2.0","method":"cancel","params":{"id":"unknown"}}`)
 		peer.send(`{"jsonrpc":"2.0","method":"cancel","params":{"id":"a"}}`)
-		if err := <-causes; err != gone {
+		if err := <-causes; !errors.Is(err, gone) {
 			t.Errorf("cause %v", err)
 		}
-		if err := <-causes; err != rpc.ErrEnded {
+		if err := <-causes; !errors.Is(err, rpc.ErrEnded) {
 			t.Errorf("notify after cancel: %v", err)
 		}
 		// Nothing was sent for it, and its ID is free.
@@ -223,7 +219,8 @@ func TestDuplexCancel(t *testing.T) {
 }
 
 func TestDuplexSendsNothingAfterTheResponse(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		peers := make(chan rpc.Peer, 1)
 		d, peer := serve(t, handler(func(ctx context.Context, _ *rpc.Request, p rpc.Peer) (any, error) {
 			peers <- p
@@ -233,10 +230,10 @@ func TestDuplexSendsNothingAfterTheResponse(t *testing.T) {
 		peer.want(`{"jsonrpc":"2.0","method":"progress"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		synctest.Wait()
 		p := <-peers
-		if err := p.Notify(t.Context(), &rpc.Request{Method: "progress"}); err != rpc.ErrEnded {
+		if err := p.Notify(t.Context(), &rpc.Request{Method: "progress"}); !errors.Is(err, rpc.ErrEnded) {
 			t.Errorf("notify: %v", err)
 		}
-		if err := p.Call(t.Context(), &rpc.Request{Method: "ask"}, nil); err != rpc.ErrEnded {
+		if err := p.Call(t.Context(), &rpc.Request{Method: "ask"}, nil); !errors.Is(err, rpc.ErrEnded) {
 			t.Errorf("call: %v", err)
 		}
 		closeDuplex(t, d)
@@ -245,7 +242,8 @@ func TestDuplexSendsNothingAfterTheResponse(t *testing.T) {
 
 // A call that a stray goroutine makes ends with the request it belongs to.
 func TestDuplexReverseCallEndsWithRequest(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		errs := make(chan error, 1)
 		d, peer := serve(t, handler(func(_ context.Context, _ *rpc.Request, p rpc.Peer) (any, error) {
 			asked := make(chan struct{})
@@ -259,7 +257,7 @@ func TestDuplexReverseCallEndsWithRequest(t *testing.T) {
 		}), nil)
 		peer.send(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
 		go peer.want(`{"jsonrpc":"2.0","id":1,"method":"ask"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
-		if err := <-errs; err != rpc.ErrEnded {
+		if err := <-errs; !errors.Is(err, rpc.ErrEnded) {
 			t.Errorf("call: %v", err)
 		}
 		closeDuplex(t, d)
@@ -267,7 +265,8 @@ func TestDuplexReverseCallEndsWithRequest(t *testing.T) {
 }
 
 func TestDuplexDuplicateID(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		next := make(chan struct{})
 		d, peer := serve(t, handler(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
 			<-next
@@ -293,7 +292,8 @@ func TestDuplexDuplicateID(t *testing.T) {
 }
 
 func TestDuplexHandlerThatPanics(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d, peer := serve(t, handler(func(_ context.Context, req *rpc.Request, _ rpc.Peer) (any, error) {
 			switch req.Method {
@@ -317,7 +317,8 @@ func TestDuplexHandlerThatPanics(t *testing.T) {
 }
 
 func TestDuplexErrors(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d, peer := serve(t, handler(func(_ context.Context, req *rpc.Request, _ rpc.Peer) (any, error) {
 			switch req.Method {
@@ -343,7 +344,8 @@ func TestDuplexErrors(t *testing.T) {
 
 // Nothing that is not a message ends the connection, and none of it is echoed.
 func TestDuplexUnreadable(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Limits: rpc.Limits{MessageBytes: 200}})
 		const parse, invalid = `{"jsonrpc":"2.0","error":{"code":-32700,`, `{"jsonrpc":"2.0","error":{"code":-32600,`
 		for _, test := range []struct{ in, want string }{
@@ -374,7 +376,8 @@ func TestDuplexUnreadable(t *testing.T) {
 
 // A client does not answer what its server prints.
 func TestDuplexSkipUnreadable(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		d, peer := serve(t, handler(echo), &rpc.DuplexOptions{SkipUnreadable: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		peer.send(``, `> npm start`, `🖥️ ready`, `{"msg":"a JSON log line"}`, `[]`)
@@ -401,6 +404,7 @@ func TestDuplexSkipUnreadable(t *testing.T) {
 // A call whose answer cannot be read fails at once, and not as if the other side
 // had sent an error.
 func TestDuplexUnreadableResponse(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		answer string
 		want   error
@@ -413,7 +417,8 @@ func TestDuplexUnreadableResponse(t *testing.T) {
 		"not what is asked":    {`{"jsonrpc":"2.0","id":1,"result":[]}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
 				d, peer := serve(t, handler(echo), &rpc.DuplexOptions{Limits: rpc.Limits{MessageBytes: 500}})
 				calls := make(chan error, 1)
 				go func() { calls <- d.Call(t.Context(), request(t, "x", nil), new(struct{})) }()
@@ -433,7 +438,8 @@ func TestDuplexUnreadableResponse(t *testing.T) {
 }
 
 func TestDuplexBatch(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		next := make(chan struct{})
 		var notified atomic.Int64
 		d, peer := serve(t, binder(func(_ context.Context, conn rpc.Conn) rpc.Handler {
@@ -521,7 +527,7 @@ func TestStreamDialer(t *testing.T) {
 	}
 	refused := errors.New("refused")
 	_, err = rpc.StreamDialer{Open: func(context.Context) (rpc.Stream, error) { return nil, refused }}.Dial(t.Context(), nil)
-	if err != refused {
+	if !errors.Is(err, refused) {
 		t.Error(err)
 	}
 }

@@ -40,6 +40,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func checkMessage(t *testing.T, b []byte, m rpc.Message) {
+	t.Helper()
 	var want struct {
 		ID     jsontext.Value `json:"id"`
 		Method string         `json:"method"`
@@ -87,6 +88,7 @@ func checkMessage(t *testing.T, b []byte, m rpc.Message) {
 }
 
 func membersOf(t *testing.T, params jsontext.Value) map[string]jsontext.Value {
+	t.Helper()
 	if params == nil {
 		return nil
 	}

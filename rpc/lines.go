@@ -89,7 +89,7 @@ func (l *lineStream) Read(ctx context.Context) (Message, error) {
 		if tooLong {
 			return nil, tooLarge(line, l.lim)
 		}
-		if line = bytes.Trim(line, " \t\r\n"); len(line) > 0 && (err == nil || err == io.EOF) {
+		if line = bytes.Trim(line, " \t\r\n"); len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 			m, bad := Decode(line, l.lim)
 			return m, explain(line, bad)
 		}
@@ -138,7 +138,7 @@ func (l *lineStream) readError(err error) error {
 
 // explain helps those who speak the framing of the Language Server Protocol.
 func explain(line []byte, err error) error {
-	bad, ok := err.(*DecodeError)
+	bad, ok := errors.AsType[*DecodeError](err)
 	if ok && bytes.HasPrefix(line, []byte("Content-Length:")) {
 		bad.err.Message = "messages are lines of JSON, without Content-Length headers"
 	}

@@ -26,7 +26,7 @@ func readAll(t *testing.T, s rpc.Stream) []string {
 	for {
 		m, err := s.Read(t.Context())
 		if bad := (*rpc.DecodeError)(nil); err != nil && !errors.As(err, &bad) {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Errorf("read: %v", err)
 			}
 			return got
@@ -158,7 +158,8 @@ func note(method string) *rpc.Request { return &rpc.Request{Method: method} }
 
 // What comes while a write is under way is written together.
 func TestLineStreamCoalesces(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := rpc.NewLineStream(g, g, nil, rpc.Limits{})
 		var wg sync.WaitGroup
@@ -190,7 +191,8 @@ func TestLineStreamCoalesces(t *testing.T) {
 // A message whose ctx ends while it is queued is not sent; one that is being
 // written is.
 func TestLineStreamWriteContext(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := rpc.NewLineStream(g, g, nil, rpc.Limits{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -200,7 +202,7 @@ func TestLineStreamWriteContext(t *testing.T) {
 		synctest.Wait()
 		go func() { errs <- s.Write(ctx, note("queued")) }()
 		for range 2 {
-			if err := <-errs; err != context.DeadlineExceeded {
+			if err := <-errs; !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("write: %v", err)
 			}
 		}
@@ -209,7 +211,7 @@ func TestLineStreamWriteContext(t *testing.T) {
 		g.tokens <- struct{}{}
 		g.tokens <- struct{}{}
 		synctest.Wait()
-		if err := s.Write(ctx, note("dead")); err != context.DeadlineExceeded {
+		if err := s.Write(ctx, note("dead")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("write: %v", err)
 		}
 		got := strings.Join(g.writes, "")
@@ -221,7 +223,8 @@ func TestLineStreamWriteContext(t *testing.T) {
 }
 
 func TestLineStreamQueueIsBounded(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := rpc.NewLineStream(g, g, nil, rpc.Limits{QueuedBytes: 100})
 		var wg sync.WaitGroup
@@ -238,7 +241,7 @@ func TestLineStreamQueueIsBounded(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := s.Write(ctx, note("x")); err != context.DeadlineExceeded {
+		if err := s.Write(ctx, note("x")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("write without room: %v", err)
 		}
 		go func() {
@@ -264,7 +267,8 @@ func TestLineStreamQueueIsBounded(t *testing.T) {
 }
 
 func TestLineStreamClose(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := rpc.NewLineStream(g, g, nil, rpc.Limits{QueuedBytes: 50})
 		errs := make(chan error, 5)
@@ -284,7 +288,7 @@ func TestLineStreamClose(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := s.Write(t.Context(), note("x")); err != rpc.ErrClosed {
+		if err := s.Write(t.Context(), note("x")); !errors.Is(err, rpc.ErrClosed) {
 			t.Errorf("write: %v", err)
 		}
 	})
@@ -292,7 +296,8 @@ func TestLineStreamClose(t *testing.T) {
 
 // A writer that Close cannot reach does not hold Close up for ever.
 func TestLineStreamCloseWithStuckWriter(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		s := rpc.NewLineStream(strings.NewReader(""), g, nil, rpc.Limits{})
 		errs := make(chan error, 1)

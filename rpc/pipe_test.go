@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"testing/synctest"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -31,7 +32,8 @@ func TestPipeSharesNoMemory(t *testing.T) {
 }
 
 func TestPipeEnds(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		a, b := rpc.Pipe()
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -41,7 +43,7 @@ func TestPipeEnds(t *testing.T) {
 				cancel()
 			}
 			if err := a.Write(ctx, note("m")); err != nil {
-				if err != context.Canceled {
+				if !errors.Is(err, context.Canceled) {
 					t.Errorf("write: %v", err)
 				}
 				break
@@ -56,7 +58,7 @@ func TestPipeEnds(t *testing.T) {
 		reads := make(chan error, 1)
 		go func() { _, err := a.Read(t.Context()); reads <- err }()
 		a.Close()
-		if err := <-reads; err != io.EOF {
+		if err := <-reads; !errors.Is(err, io.EOF) {
 			t.Errorf("read: %v", err)
 		}
 		for k := range written {
@@ -64,7 +66,7 @@ func TestPipeEnds(t *testing.T) {
 				t.Fatalf("read %d: %v", k, err)
 			}
 		}
-		if _, err := b.Read(t.Context()); err != io.EOF {
+		if _, err := b.Read(t.Context()); !errors.Is(err, io.EOF) {
 			t.Errorf("read: %v", err)
 		}
 		for _, s := range []rpc.Stream{a, b} {
@@ -74,7 +76,7 @@ func TestPipeEnds(t *testing.T) {
 		}
 		b.Close()
 		c, _ := rpc.Pipe()
-		if _, err := c.Read(ctx); err != context.Canceled {
+		if _, err := c.Read(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("read: %v", err)
 		}
 	})

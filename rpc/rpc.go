@@ -257,7 +257,9 @@ type Stream interface {
 type Direction int
 
 const (
+	// Received is the direction of what the other end sent.
 	Received Direction = iota
+	// Sent is the direction of what goes to the other end.
 	Sent
 )
 

@@ -82,7 +82,8 @@ func TestNewRequest(t *testing.T) {
 }
 
 func TestTapStream(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		a, b := rpc.Pipe()
 		s := rpc.TapStream(a, func(_ context.Context, dir rpc.Direction, m rpc.Message) {
@@ -101,7 +102,7 @@ func TestTapStream(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go cancel()
-		if err := s.Write(ctx, note("never")); err != context.Canceled {
+		if err := s.Write(ctx, note("never")); !errors.Is(err, context.Canceled) {
 			t.Errorf("write: %v", err)
 		}
 		if diff := cmp.Diff("request id= method=in params=", seen[len(seen)-1]); diff != "" {

@@ -164,7 +164,7 @@ func (s *scanner) array(i int) int {
 		if i = s.value(i); i < 0 {
 			return -1
 		}
-		more := false
+		var more bool
 		if i, more = s.next(i, ']'); i < 0 || !more {
 			s.depth++
 			return i

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -318,7 +319,7 @@ func decodeErrorObject(v jsontext.Value) (e *Error, fault string) {
 	}
 	code, err := strconv.Atoi(string(find(v, "code")))
 	if err != nil {
-		return nil, "the code of an error must be an integer"
+		return nil, "the code of an error must be an integer" //nolint:nilerr // it is the fault
 	}
 	text := find(v, "message")
 	if text == nil || text[0] != '"' {
@@ -398,7 +399,7 @@ func skipValue(b []byte, i int) int {
 			i++
 			continue
 		default:
-			for i < len(b) && bytes.IndexByte([]byte(",:{}[]\" \t\r\n"), b[i]) < 0 {
+			for i < len(b) && strings.IndexByte(",:{}[]\" \t\r\n", b[i]) < 0 {
 				i++
 			}
 		}
@@ -468,45 +469,47 @@ func AppendMessage(dst []byte, m Message) ([]byte, error) {
 	return dst, fmt.Errorf("rpc: a %T cannot be sent", m)
 }
 
-const prefix = `{"jsonrpc":"2.0"`
-
 func appendRequest(dst []byte, r *Request) ([]byte, error) {
-	b := append(dst, prefix...)
-	if !r.ID.IsZero() {
-		b = append(append(b, `,"id":`...), r.ID.raw...)
-	}
-	b = append(b, `,"method":`...)
-	b, err := jsontext.AppendQuote(b, r.Method)
+	size := len(dst)
+	dst = append(appendHead(dst, r.ID), `,"method":`...)
+	dst, err := jsontext.AppendQuote(dst, r.Method)
 	if err != nil {
-		return dst, fmt.Errorf("rpc: method %q: %w", r.Method, err)
+		return dst[:size], fmt.Errorf("rpc: method %q: %w", r.Method, err)
 	}
 	i := skipSpace(r.Params, 0)
 	if i == len(r.Params) || string(r.Params[i:]) == "null" {
-		return append(b, '}'), nil
+		return append(dst, '}'), nil
 	}
 	if r.Params[i] != '{' {
-		return dst, fmt.Errorf("rpc: params of %s must be an object", r.Method)
+		return dst[:size], fmt.Errorf("rpc: params of %s must be an object", r.Method)
 	}
-	b, err = appendValue(append(b, `,"params":`...), r.Params)
+	dst, err = appendValue(append(dst, `,"params":`...), r.Params)
 	if err != nil {
-		return dst, fmt.Errorf("rpc: params of %s: %w", r.Method, err)
+		return dst[:size], fmt.Errorf("rpc: params of %s: %w", r.Method, err)
 	}
-	return append(b, '}'), nil
+	return append(dst, '}'), nil
 }
 
 func appendResponse(dst []byte, r *Response) ([]byte, error) {
-	b := append(dst, prefix...)
-	if !r.ID.IsZero() {
-		b = append(append(b, `,"id":`...), r.ID.raw...)
-	}
+	dst = appendHead(dst, r.ID)
 	if r.Error != nil {
-		return appendError(b, r.Error), nil
+		return appendError(dst, r.Error), nil //nolint:nilerr // it is what is sent
 	}
-	result, err := appendResult(append(b, `,"result":`...), r.Result)
+	size := len(dst)
+	dst, err := appendResult(append(dst, `,"result":`...), r.Result)
 	if err != nil {
-		return appendError(b, AsError(err)), fmt.Errorf("%w: %w", ErrResult, err)
+		return appendError(dst[:size], AsError(err)), fmt.Errorf("%w: %w", ErrResult, err)
 	}
-	return append(result, '}'), nil
+	return append(dst, '}'), nil
+}
+
+// appendHead begins a message.
+func appendHead(dst []byte, id ID) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if id.IsZero() {
+		return dst
+	}
+	return append(append(dst, `,"id":`...), id.raw...)
 }
 
 // appendError ends a response. Text that is not UTF-8 is repaired, and data

@@ -116,8 +116,10 @@ var decodeTests = []struct{ name, in, want string }{
 	{"response that is not UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\"}", `bad response to 1: not valid JSON: text that is not UTF-8 at byte 34 (-32700)`},
 
 	{"batch", `[{"jsonrpc":"2.0","id":1,"method":"a"}, {"jsonrpc":"2.0","method":"b"} ]`, `[request id=1 method=a params=; request id= method=b params=]`},
-	{"bad in batch", `[1,{"id":2},{"jsonrpc":"2.0","id":3,"method":"a"},[]]`,
-		`[bad answer to : a message must be an object (-32600); bad answer to 2: jsonrpc must be "2.0" (-32600); request id=3 method=a params=; bad answer to : a message must be an object (-32600)]`},
+	{
+		"bad in batch", `[1,{"id":2},{"jsonrpc":"2.0","id":3,"method":"a"},[]]`,
+		`[bad answer to : a message must be an object (-32600); bad answer to 2: jsonrpc must be "2.0" (-32600); request id=3 method=a params=; bad answer to : a message must be an object (-32600)]`,
+	},
 	{"empty batch", `[ ]`, `bad answer to : a batch must not be empty` + invalid},
 	{"broken batch", `[1,2`, `bad answer to : not valid JSON: unexpected end at byte 4 (-32700)`},
 	{"large batch", `[` + strings.Repeat(`1,`, 256) + `1]`, `bad answer to : a batch must not have more than 256 messages` + invalid},
@@ -355,6 +357,8 @@ func TestDecodeResult(t *testing.T) {
 
 // A typical request costs the request, and one string for ID and method; the race
 // detector adds to it.
+//
+//nolint:paralleltest // it counts the allocations of the process
 func TestDecodeAllocs(t *testing.T) {
 	text := []byte(typicalRequest)
 	if n := testing.AllocsPerRun(100, func() { _, _ = rpc.Decode(text, rpc.Limits{}) }); n > 3 {
