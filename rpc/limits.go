@@ -32,8 +32,9 @@ const (
 // Limits bound what the other side can make this side hold. In each field zero
 // means the default and a negative number means no limit.
 type Limits struct {
-	// MessageBytes bounds one message, received or, by [NewLineStream], read.
-	// Default 16 MiB. A longer one is skipped and refused.
+	// MessageBytes bounds one received message. Default 16 MiB. A longer one is
+	// skipped and refused, and the call that it answers fails with
+	// [ErrTooLarge].
 	MessageBytes int
 	// Depth bounds how deep the objects and arrays of a message may nest, the
 	// message itself being level 1. Default 128, never above 10,000.
