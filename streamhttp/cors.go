@@ -57,7 +57,7 @@ func (c *CORS) preflight(w http.ResponseWriter, r *http.Request) {
 // their names depend on the tool.
 func paramHeaders(r *http.Request) []string {
 	var found []string
-	for _, name := range strings.Split(r.Header.Get("Access-Control-Request-Headers"), ",") {
+	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
 		name = strings.TrimSpace(name)
 		if hasPrefixFold(name, headerParam) && isToken(name) {
 			found = append(found, name)

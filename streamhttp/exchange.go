@@ -111,11 +111,16 @@ type answer struct {
 	parts   [][]byte   // responses of a batch that is not a stream yet
 	written bool       // the response is complete, or its header is out
 	gone    bool       // the ResponseWriter is not ours any more
-	left    chan struct{}
+
+	left chan struct{} // closed with gone; nil in the modern era
 }
 
 func (h *Handler) newAnswer(w http.ResponseWriter, r *http.Request, s *session, can accepts) *answer {
-	return &answer{h: h, w: w, s: s, client: r.Context(), can: can, left: make(chan struct{})}
+	a := &answer{h: h, w: w, s: s, client: r.Context(), can: can}
+	if s != nil {
+		a.left = make(chan struct{})
+	}
+	return a
 }
 
 // send puts a message of one exchange on the stream.
@@ -175,9 +180,10 @@ func (a *answer) open(ctx context.Context) error {
 	return nil
 }
 
-// prime sends an event that only tells the client where it is (2025-11-25).
+// prime sends an event that only tells the client where it is (2025-11-25). That
+// it fails is noticed with the next event.
 func (a *answer) prime(retry time.Duration) {
-	a.write(event{id: eventID(a.track.id, a.seq), retry: retry})
+	_ = a.write(event{id: eventID(a.track.id, a.seq), retry: retry})
 }
 
 // event sends a message as an event. The caller holds mu.
@@ -200,20 +206,20 @@ func (a *answer) event(ctx context.Context, m rpc.Message) error {
 }
 
 func (a *answer) eventData(ctx context.Context, data []byte) error {
+	if a.track == nil {
+		return a.write(event{data: data})
+	}
 	e := event{data: data}
-	if a.track != nil {
-		seq, err := a.s.add(ctx, a.track.id, data)
-		if err != nil {
-			return err
-		}
-		a.seq = seq
-		e.id = eventID(a.track.id, seq)
+	seq, err := a.s.add(ctx, a.track.id, data)
+	if err == nil {
+		a.seq, e.id = seq, eventID(a.track.id, seq)
+	} else { // it goes out all the same; only resuming suffers
+		a.h.opt.Logger.Warn("an event could not be kept", "error", err)
 	}
-	err := a.write(e)
-	if a.track != nil {
-		return nil // the client can come back for it
+	if werr := a.write(e); werr != nil && err != nil {
+		return werr
 	}
-	return err
+	return nil // what did not get out, the client can come back for
 }
 
 // write sends an event on the response, as long as there is one.
@@ -338,7 +344,9 @@ func (a *answer) leave() {
 		return
 	}
 	a.gone = true
-	close(a.left)
+	if a.left != nil {
+		close(a.left)
+	}
 	if a.sse != nil {
 		a.sse.close()
 		a.h.keepAlive.remove(a.sse)

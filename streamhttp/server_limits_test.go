@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -305,7 +306,7 @@ func TestShutdownGivesUp(t *testing.T) {
 	<-begun
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if err := s.h.Shutdown(ctx); err != context.DeadlineExceeded {
+	if err := s.h.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	first.Wait() // the end of the session ended the request
@@ -536,4 +537,48 @@ func FuzzNameHeader(f *testing.F) {
 			t.Errorf("name %q, header %q: %d", name, header, w.Code)
 		}
 	})
+}
+
+// brokenStore keeps nothing.
+type brokenStore struct{ streamhttp.EventStore }
+
+func (brokenStore) Append(context.Context, string, uint64, []byte) (uint64, error) {
+	return 0, errors.New("disk full")
+}
+func (brokenStore) Drop(context.Context, string) error { return errors.New("disk full") }
+
+func TestBrokenStoreCostsOnlyResuming(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, &backend{on: map[string]rpc.HandlerFunc{
+		"note": func(ctx context.Context, _ *rpc.Request, p rpc.Peer) (any, error) {
+			return nil, p.Notify(ctx, &rpc.Request{Method: "n"})
+		},
+	}}, &streamhttp.Options{Events: brokenStore{}})
+	id := s.initialize("2025-11-25")
+	r := s.do(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"note"}`, "Mcp-Session-Id", id)
+	if !strings.Contains(r.body, `"method":"n"`) || !strings.Contains(r.body, `"id":1,"result"`) {
+		t.Errorf("got %d %s", r.status, r.body)
+	}
+	s.do(http.MethodDelete, "", "Mcp-Session-Id", id)
+}
+
+func BenchmarkModernCall(b *testing.B) {
+	h := streamhttp.NewHandler(&backend{}, nil)
+	defer h.Close()
+	body := modernBody("echo")
+	w := &sink{header: http.Header{}}
+	b.ReportAllocs()
+	for b.Loop() {
+		r := &http.Request{
+			Method: http.MethodPost, Host: "x", Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+			Header: http.Header{
+				"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+				"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"echo"},
+			},
+		}
+		h.ServeHTTP(w, r)
+	}
+	if w.status != http.StatusOK {
+		b.Fatal(w.status)
+	}
 }

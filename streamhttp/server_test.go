@@ -3,10 +3,12 @@ package streamhttp_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -197,7 +199,7 @@ type sse struct{ event, id, retry, data, comment string }
 // next returns the next event; ok is false at the end.
 func (st *events) next() (e sse, ok bool) {
 	st.t.Helper()
-	any := false
+	begun := false
 	for {
 		line, err := st.lines.ReadString('\n')
 		if err != nil {
@@ -205,12 +207,12 @@ func (st *events) next() (e sse, ok bool) {
 		}
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" {
-			if any {
+			if begun {
 				return e, true
 			}
 			continue
 		}
-		any = true
+		begun = true
 		name, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch name {
@@ -287,7 +289,7 @@ func TestModernJSON(t *testing.T) {
 	if r.status != 200 || r.body != `{"jsonrpc":"2.0","id":7,"result":{"ok":true}}` {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
-	if ct, n := r.header.Get("Content-Type"), r.header.Get("Content-Length"); ct != "application/json" || n != fmt.Sprint(len(r.body)) {
+	if ct, n := r.header.Get("Content-Type"), r.header.Get("Content-Length"); ct != "application/json" || n != strconv.Itoa(len(r.body)) {
 		t.Errorf("Content-Type %q, Content-Length %q", ct, n)
 	}
 	if r.header.Get("Mcp-Session-Id") != "" {
@@ -304,7 +306,7 @@ func TestModernUpgradesWithTheFirstNotification(t *testing.T) {
 					return nil, err
 				}
 			}
-			if err := p.Call(ctx, &rpc.Request{Method: "roots/list"}, nil); err != rpc.ErrNoReverse {
+			if err := p.Call(ctx, &rpc.Request{Method: "roots/list"}, nil); !errors.Is(err, rpc.ErrNoReverse) {
 				t.Errorf("Call: %v", err)
 			}
 			return jsontext.Value(`{"end":true}`), nil

@@ -114,7 +114,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 		id: rand.Text(), principal: h.opt.principal(r),
 		out: openSSE(w, h.opt.Limits.WriteTime), in: make(chan rpc.Message), over: make(chan struct{}),
 	}
-	s.out.fail = func() { s.Close() }
+	s.out.fail = func() { _ = s.Close() }
 	defer s.out.close()
 	h.mu.Lock()
 	h.sse2024[s.id] = s
@@ -132,7 +132,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(requestContext{h.ctx, r.Context()})
 	defer cancel()
 	conn := rpc.NewDuplex(ctx, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.Logger, Grace: closeGrace})
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	select {
 	case <-r.Context().Done():
 	case <-s.over:
