@@ -44,6 +44,10 @@ var imports = map[string]struct{ own, others []string }{
 	"conformance/server": {[]string{"rpc", "mcp", "server", "streamhttp"}, []string{jsonV2}},
 	"conformance/client": {[]string{"", "rpc", "mcp", "client", "streamhttp"}, []string{jsonV2}},
 	"conformance/run":    {nil, nil},
+	// The benchmark's contenders.
+	"bench/srv":             {[]string{"", "bench/internal/sample"}, nil},
+	"bench/cli":             {[]string{"rpc", "mcp", "client", "stdio", "streamhttp"}, []string{jsonV2}},
+	"bench/internal/sample": {[]string{"mcp", "server"}, nil},
 }
 
 // Third-party modules, each with its reason in DEPENDENCIES.md.
@@ -95,7 +99,7 @@ var eraFiles = []string{
 	"server/era*.go", "client/era*.go",
 	"streamhttp/session.go", "streamhttp/replay.go", "streamhttp/dialer_legacy.go", "streamhttp/sse2024.go",
 	// Programs that choose a revision, as a user's would.
-	"conformance/*/*.go", "mcptest/*.go", "examples/*/*.go",
+	"conformance/*/*.go", "mcptest/*.go", "examples/*/*.go", "bench/*/*.go",
 }
 
 func TestErasLiveInTheirFiles(t *testing.T) {
