@@ -1,0 +1,18 @@
+module github.com/tenon-mcp/tenon/cmd/tenon
+
+go 1.26
+
+require (
+	github.com/go-json-experiment/json v1.27.2
+	github.com/spf13/cobra v1.10.2
+	github.com/tenon-mcp/tenon v0.0.0
+)
+
+require (
+	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/spf13/pflag v1.0.9 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+)
+
+replace github.com/tenon-mcp/tenon => ../..

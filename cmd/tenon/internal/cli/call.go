@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenon-mcp/tenon/client"
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+func (a *app) callCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "call TARGET TOOL [key=value…] | call TOOL [key=value…] -- COMMAND ARGS…",
+		Short: "Call a tool",
+		Long: "Call a tool and print what it returns.\n\n" +
+			"key=value is typed by the tool's own schema, so that zip=01234 stays a string; key:=JSON is taken as it is;\n" +
+			"one JSON object stands for all arguments.",
+		Example: "  tenon call @dev echo message=hi\n" +
+			"  tenon call @dev add a=2 b=40 --json\n" +
+			"  tenon call echo message=hi -- npx -y @modelcontextprotocol/server-everything",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			words, command := split(c, args)
+			d, rest, err := a.target(words, command)
+			if err != nil {
+				return err
+			}
+			if len(rest) == 0 {
+				return usagef("no tool named; `tenon tools` lists them")
+			}
+			return a.call(c.Context(), d, rest[0], rest[1:])
+		},
+	}
+}
+
+func (a *app) call(ctx context.Context, d rpc.Dialer, name string, words []string) error {
+	c, err := a.connect(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	tools, err := listTools(ctx, c)
+	if err != nil {
+		return fmt.Errorf("list tools: %w", err)
+	}
+	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
+	if i < 0 {
+		names := make([]string, len(tools))
+		for i, t := range tools {
+			names[i] = t.Name
+		}
+		return &codeError{exitTool, fmt.Errorf("unknown tool %q%s", name, didYouMean(name, names))}
+	}
+	arguments, err := newSignature(name, tools[i].InputSchema).arguments(words)
+	if err != nil {
+		return err
+	}
+	res, err := c.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+	if is[*client.OutputError](err) && res != nil { // what came is shown all the same
+		fmt.Fprintln(a.err, "warning:", escape(err.Error()))
+		err = nil
+	}
+	if err != nil {
+		return fmt.Errorf("call %s: %w", name, err)
+	}
+	return a.printResult(name, res)
+}
+
+func (a *app) printResult(name string, res *mcp.CallToolResult) error {
+	text := contentText(res)
+	failed := &codeError{exitTool, fmt.Errorf("tool %q failed: %s", name, text)}
+	if a.json {
+		if err := a.printJSON(res); err != nil || !res.IsError {
+			return err
+		}
+		return failed
+	}
+	if res.IsError {
+		return failed
+	}
+	if text == "" {
+		return nil
+	}
+	_, err := fmt.Fprintln(a.out, strings.TrimSuffix(a.safe(text), "\n"))
+	if err != nil {
+		return errors.New("could not write the result")
+	}
+	return nil
+}
+
+// safe escapes text for a terminal. A pipe gets what the tool said.
+func (a *app) safe(text string) string {
+	if isTerminal(a.out) {
+		return escape(text)
+	}
+	return text
+}
+
+// contentText is the content for people: text as it is, other blocks named.
+// Where there is none it is the structured content.
+func contentText(res *mcp.CallToolResult) string {
+	var parts []string
+	for _, block := range res.Content {
+		switch b := block.(type) {
+		case *mcp.TextContent:
+			parts = append(parts, b.Text)
+		case *mcp.ImageContent:
+			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)))
+		case *mcp.AudioContent:
+			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", b.MIMEType, len(b.Data)))
+		case *mcp.ResourceLink:
+			parts = append(parts, fmt.Sprintf("[link %s %s]", b.Name, b.URI))
+		case *mcp.EmbeddedResource:
+			parts = append(parts, resourceText(&b.Resource))
+		case *mcp.UnknownContent:
+			parts = append(parts, fmt.Sprintf("[content of type %q]", b.Type))
+		}
+	}
+	if len(parts) == 0 && len(res.StructuredContent) > 0 {
+		return string(res.StructuredContent)
+	}
+	return strings.Join(parts, "\n")
+}
+
+func resourceText(r *mcp.ResourceContents) string {
+	if r.Text != "" {
+		return r.Text
+	}
+	return fmt.Sprintf("[resource %s %s, %d bytes]", r.URI, r.MIMEType, len(r.Blob))
+}

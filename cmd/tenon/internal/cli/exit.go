@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+
+	"github.com/tenon-mcp/tenon/client"
+	"github.com/tenon-mcp/tenon/rpc"
+	"github.com/tenon-mcp/tenon/stdio"
+	"github.com/tenon-mcp/tenon/streamhttp"
+)
+
+// The exit codes of all commands.
+const (
+	exitOK          = 0
+	exitUnexpected  = 1
+	exitUsage       = 2
+	exitAuth        = 3
+	exitUnreachable = 4
+	exitTool        = 5
+	exitProtocol    = 6
+	exitInput       = 8
+	exitTimeout     = 124
+	exitInterrupted = 130
+)
+
+// codeError is an error that knows its exit code. Its text is for people and
+// safe for the terminal.
+type codeError struct {
+	code int
+	err  error
+}
+
+func (e *codeError) Error() string { return e.err.Error() }
+func (e *codeError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &codeError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitCode classifies an error. The order matters: an error may match several
+// classes, and what we know best comes first.
+func exitCode(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	if e, ok := errors.AsType[*codeError](err); ok {
+		return e.code
+	}
+	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return exitTimeout
+	}
+	if e, ok := errors.AsType[*streamhttp.StatusError](err); ok {
+		switch e.Code {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+			return exitAuth
+		}
+		return exitUnreachable
+	}
+	if is[*client.ToolError](err) {
+		return exitTool
+	}
+	if is[*client.InputError](err) {
+		return exitInput
+	}
+	if is[*client.VersionError](err) || is[*client.UnsupportedError](err) || is[*rpc.Error](err) {
+		return exitProtocol
+	}
+	if is[*stdio.ExitError](err) || is[*net.OpError](err) || is[*net.DNSError](err) || is[*exec.Error](err) ||
+		errors.Is(err, exec.ErrNotFound) || errors.Is(err, rpc.ErrClosed) || errors.Is(err, os.ErrNotExist) {
+		return exitUnreachable
+	}
+	return exitUnexpected
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}

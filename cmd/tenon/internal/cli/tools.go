@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
+
+	"github.com/tenon-mcp/tenon/client"
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+func (a *app) toolsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tools TARGET | tools -- COMMAND ARGS…",
+		Short: "List the tools of a server",
+		Example: "  tenon tools @dev\n" +
+			"  tenon tools https://example.com/mcp\n" +
+			"  tenon tools -- npx -y @modelcontextprotocol/server-everything",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, args []string) error {
+			words, command := split(c, args)
+			d, rest, err := a.target(words, command)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return usagef("tools takes one server and nothing else; what is %q for?", rest[0])
+			}
+			return a.tools(c.Context(), d)
+		},
+	}
+}
+
+func (a *app) tools(ctx context.Context, d rpc.Dialer) error {
+	c, err := a.connect(ctx, d)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	tools, err := listTools(ctx, c)
+	if err != nil {
+		return fmt.Errorf("list tools: %w", err)
+	}
+	if a.json {
+		return a.printJSON(&mcp.ListToolsResult{Tools: tools})
+	}
+	if !isTerminal(a.out) {
+		for _, t := range tools {
+			fmt.Fprintf(a.out, "%s\t%s\n", escapeLine(t.Name), escapeLine(summary(&t)))
+		}
+		return nil
+	}
+	info := c.ServerInfo()
+	fmt.Fprintf(a.out, "%s · %s · %d tools\n\n", escapeLine(strings.TrimSpace(info.Name+" "+info.Version)), c.Version(), len(tools))
+	for _, t := range tools {
+		fmt.Fprintf(a.out, "  %s\n", newSignature(t.Name, t.InputSchema))
+		if s := summary(&t); s != "" {
+			fmt.Fprintf(a.out, "      %s\n", escapeLine(s))
+		}
+	}
+	return nil
+}
+
+// summary is what a tool is for, in a line: its title, or how its description
+// begins.
+func summary(t *mcp.Tool) string {
+	if name := t.DisplayName(); name != t.Name {
+		return name
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
+	return first
+}
+
+func listTools(ctx context.Context, c *client.Client) ([]mcp.Tool, error) {
+	tools := []mcp.Tool{}
+	for t, err := range c.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, *t)
+	}
+	return tools, nil
+}
+
+// printJSON writes v on one line.
+func (a *app) printJSON(v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "%s\n", b)
+	return err
+}
