@@ -50,6 +50,12 @@ var imports = map[string]struct{ own, others []string }{
 	"bench/internal/sample": {[]string{"mcp", "server"}, nil},
 }
 
+// isProgram reports whether pkg is a program beside the SDK, which may use all
+// that is public.
+func isProgram(pkg string) bool {
+	return slices.ContainsFunc([]string{"bench/", "docs/", "examples/"}, func(dir string) bool { return strings.HasPrefix(pkg, dir) })
+}
+
 // Third-party modules, each with its reason in DEPENDENCIES.md.
 const (
 	jsonV2      = "github.com/go-json-experiment/json"
@@ -63,7 +69,7 @@ func TestImportsGoDown(t *testing.T) {
 	t.Parallel()
 	for _, f := range sources(t) {
 		allowed, known := imports[f.pkg]
-		if !known && !strings.HasPrefix(f.pkg, "examples/") {
+		if !known && !isProgram(f.pkg) {
 			t.Errorf("%s: package %q has no layer; add it to the table in this test", f.name, f.pkg)
 			continue
 		}
@@ -77,7 +83,7 @@ func TestImportsGoDown(t *testing.T) {
 }
 
 func mayImport(pkg, p string, own, others []string) bool {
-	if strings.HasPrefix(pkg, "examples/") {
+	if isProgram(pkg) {
 		return !strings.HasPrefix(p, module+"/internal/")
 	}
 	if rest, ok := strings.CutPrefix(p, module); ok && (rest == "" || rest[0] == '/') {
@@ -96,7 +102,7 @@ func mayImport(pkg, p string, own, others []string) bool {
 // Where differences between revisions and eras may live.
 var eraFiles = []string{
 	"mcp/version.go", "mcp/methods.go", "mcp/compat.go",
-	"server/era*.go", "client/era*.go",
+	"server/era*.go", "client/era*.go", "streamhttp/era*.go",
 	"streamhttp/session.go", "streamhttp/replay.go", "streamhttp/dialer_legacy.go", "streamhttp/sse2024.go",
 	// Programs that choose a revision, as a user's would.
 	"conformance/*/*.go", "mcptest/*.go", "examples/*/*.go", "bench/*/*.go",
@@ -105,14 +111,14 @@ var eraFiles = []string{
 func TestErasLiveInTheirFiles(t *testing.T) {
 	t.Parallel()
 	for _, f := range sources(t) {
-		if slices.ContainsFunc(eraFiles, func(p string) bool { ok, _ := path.Match(p, f.name); return ok }) {
+		if isProgram(f.pkg) || slices.ContainsFunc(eraFiles, func(p string) bool { ok, _ := path.Match(p, f.name); return ok }) {
 			continue
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
-				if x, ok := n.X.(*ast.Ident); ok && x.Name == "mcp" && knowsEra(n.Sel.Name) {
-					t.Errorf("%s: mcp.%s belongs into the files of the era seam", f.at(n), n.Sel.Name)
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "mcp" && knowsEra(n.Sel.Name) || asksEra(n.Sel.Name) {
+					t.Errorf("%s: .%s belongs into the files of the era seam", f.at(n), n.Sel.Name)
 				}
 			case *ast.Ident:
 				if f.pkg == "mcp" && isRevision(n.Name) {
@@ -125,6 +131,9 @@ func TestErasLiveInTheirFiles(t *testing.T) {
 }
 
 func knowsEra(name string) bool { return isRevision(name) || name == "Legacy" || name == "Modern" }
+
+// asksEra reports whether name is what tells the era of a revision.
+func asksEra(name string) bool { return name == "Era" || name == "Modern" }
 
 // isRevision reports whether name is a revision constant, such as V20251125.
 func isRevision(name string) bool {
