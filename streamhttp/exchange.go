@@ -103,6 +103,7 @@ type answer struct {
 	can    accepts
 	batch  bool
 	abort  func() // called when the stream breaks; may be nil
+	hangUp func() // ends the HTTP response early; nil where that needs no help
 
 	mu      sync.Mutex
 	sse     *sseWriter // nil: not a stream yet
@@ -112,15 +113,11 @@ type answer struct {
 	written bool       // the response is complete, or its header is out
 	gone    bool       // the ResponseWriter is not ours any more
 
-	left chan struct{} // closed with gone; nil in the modern era
+	left chan struct{} // closed with gone; nil where nobody waits for it
 }
 
 func (h *Handler) newAnswer(w http.ResponseWriter, r *http.Request, s *session, can accepts) *answer {
-	a := &answer{h: h, w: w, s: s, client: r.Context(), can: can}
-	if s != nil {
-		a.left = make(chan struct{})
-	}
-	return a
+	return &answer{h: h, w: w, s: s, client: r.Context(), can: can}
 }
 
 // send puts a message of one exchange on the stream.
@@ -326,7 +323,7 @@ func (a *answer) poll(x *exchange, retry time.Duration) error {
 		return err
 	}
 	a.prime(max(retry, time.Millisecond))
-	a.leave()
+	a.letGo()
 	return nil
 }
 
@@ -334,7 +331,18 @@ func (a *answer) poll(x *exchange, retry time.Duration) error {
 func (a *answer) detach() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.letGo()
+}
+
+// letGo ends the HTTP response while the handler goes on. The caller holds mu.
+func (a *answer) letGo() {
+	if a.gone {
+		return
+	}
 	a.leave()
+	if a.hangUp != nil {
+		a.hangUp()
+	}
 }
 
 // leave lets go of the ResponseWriter. What comes later can only be kept for a

@@ -100,27 +100,57 @@ func (s *session) serveRequest(w http.ResponseWriter, r *http.Request, req *rpc.
 		s.h.refuse(w, req.ID, ref)
 		return
 	}
-	if !s.rev.Polling {
-		s.h.run(ctx, s.handler, req, x)
-		s.endRequest()
-		a.end()
-		return
+	if s.rev.Polling {
+		if a.hangUp = hangUp(w, r); a.hangUp == nil {
+			s.serveApart(ctx, r, req, x)
+			return
+		}
 	}
-	// The handler may outlive the HTTP response: it can close it early, and a
-	// client that hangs up did not cancel.
+	s.serveHere(ctx, req, x)
+}
+
+// serveHere handles a request on the goroutine of its HTTP request.
+func (s *session) serveHere(ctx context.Context, req *rpc.Request, x *exchange) {
+	s.h.run(ctx, s.handler, req, x)
+	s.endRequest()
+	x.out.end()
+}
+
+// serveApart handles a request on a goroutine of its own, so that the HTTP
+// response can end before the handler does, where it cannot end otherwise.
+func (s *session) serveApart(ctx context.Context, r *http.Request, req *rpc.Request, x *exchange) {
+	x.out.left = make(chan struct{})
 	s.h.inFlight.Add(1)
 	s.enter(true)
 	go func() {
 		defer s.h.leave()
 		defer s.leave()
-		s.h.run(ctx, s.handler, req, x)
-		s.endRequest()
-		a.end()
+		s.serveHere(ctx, req, x)
 	}()
 	select {
-	case <-a.left:
+	case <-x.out.left:
 	case <-r.Context().Done():
-		a.detach()
+		x.out.detach()
+	}
+}
+
+// hangUp returns a function that ends an HTTP/1.1 response, its connection with
+// it, while its handler goes on. It returns nil where there is no such way.
+func hangUp(w http.ResponseWriter, r *http.Request) func() {
+	hj, ok := w.(http.Hijacker)
+	if !ok || r.ProtoMajor != 1 {
+		return nil
+	}
+	return func() {
+		conn, buf, err := hj.Hijack()
+		if err != nil {
+			return // the client is away, or notices when the handler is done
+		}
+		if r.ProtoAtLeast(1, 1) {
+			_, _ = buf.WriteString("0\r\n\r\n") // the last chunk
+			_ = buf.Flush()
+		}
+		_ = conn.Close()
 	}
 }
 
