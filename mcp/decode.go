@@ -10,11 +10,18 @@ import (
 )
 
 // DecodeParams decodes the params of a request into v, a pointer. Absent
-// params are an empty object. Its error is one for the other side: invalid
+// params are an empty object; others are strict JSON, as those of a received
+// request are, and v may keep parts of them. Its error is one for the other side: invalid
 // params, with the place and without words of Go.
 func DecodeParams(params jsontext.Value, v any) error {
 	if len(params) == 0 {
 		params = jsontext.Value("{}")
+	}
+	if f, ok := v.(fastReader); ok {
+		if f.readFast(params) {
+			return nil
+		}
+		reflect.ValueOf(v).Elem().SetZero()
 	}
 	if err := json.Unmarshal(params, v); err != nil {
 		return InvalidParams("params: %w", decodeError(err))

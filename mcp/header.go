@@ -13,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 // HeaderParam is the prefix of the HTTP headers that mirror annotated tool
@@ -246,29 +248,10 @@ func (h ParamHeader) Value(args jsontext.Value) (text string, ok bool) {
 
 // memberOf returns the member of an object, or nil.
 func memberOf(v jsontext.Value, name string) jsontext.Value {
-	if v.Kind() != '{' {
-		return nil
-	}
-	d := jsontext.NewDecoder(bytes.NewReader(v))
-	if _, err := d.ReadToken(); err != nil {
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		key, err := d.ReadToken()
-		if err != nil {
-			return nil
+	for n, value := range rpc.Members(v) {
+		if string(n) == name {
+			return value
 		}
-		if key.String() != name {
-			if d.SkipValue() != nil {
-				return nil
-			}
-			continue
-		}
-		m, err := d.ReadValue()
-		if err != nil {
-			return nil
-		}
-		return bytes.TrimSpace(m.Clone())
 	}
 	return nil
 }

@@ -192,6 +192,10 @@ func ReadRequestMeta(params jsontext.Value) (RequestMeta, error) {
 	if len(params) == 0 {
 		return p.Meta, nil
 	}
+	if meta := memberOf(params, "_meta"); params.Kind() == '{' && (meta == nil || p.Meta.readFast(meta)) {
+		return p.Meta, nil
+	}
+	p.Meta = RequestMeta{}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return RequestMeta{}, InvalidParams("params: %w", decodeError(err))
 	}

@@ -336,33 +336,24 @@ func (r *Request) Param(name string) jsontext.Value { return find(r.Params, name
 
 // find returns the value of a member of v, which is nil or valid JSON.
 func find(v jsontext.Value, name string) jsontext.Value {
-	i := skipSpace(v, 0)
-	if i >= len(v) || v[i] != '{' {
-		return nil
-	}
-	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; i = skipSpace(v, i+1) {
-		end := skipString(v, i)
-		found := nameIs(v[i:end], name)
-		i = skipSpace(v, end)
-		i = skipSpace(v, i+1) // the colon
-		end = skipValue(v, i)
-		if found {
-			return v[i:end:end]
+	for n, value := range Members(v) {
+		if string(n) == name {
+			return value
 		}
-		i = skipSpace(v, end) // at the comma or the bracket
 	}
 	return nil
 }
 
-func nameIs(quoted []byte, name string) bool {
+// unquoted returns the text of a JSON string.
+func unquoted(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		text, _ := jsontext.AppendUnquote(nil, quoted)
+		return text
+	}
 	if len(quoted) < 2 {
-		return false
+		return nil
 	}
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1:len(quoted)-1]) == name
-	}
-	text, _ := jsontext.AppendUnquote(nil, quoted)
-	return string(text) == name
+	return quoted[1 : len(quoted)-1]
 }
 
 // The skip functions return the offset behind what is at i in valid JSON. On
@@ -374,10 +365,11 @@ func skipSpace(b []byte, i int) int {
 }
 
 func skipString(b []byte, i int) int {
-	for i++; i < len(b) && b[i] != '"'; i++ {
+	for i = plain(b, i+1); i < len(b) && b[i] != '"'; i = plain(b, i) {
 		if b[i] == '\\' {
 			i++
 		}
+		i = min(i+1, len(b))
 	}
 	return min(i+1, len(b))
 }
@@ -534,6 +526,8 @@ func appendResult(b []byte, result any) ([]byte, error) {
 			return append(b, "{}"...), nil
 		}
 		return appendValue(b, v)
+	case Appender:
+		return v.AppendJSON(b)
 	}
 	return appendJSON(b, result)
 }

@@ -18,28 +18,22 @@ type envelope struct {
 	caps    bool   // the client capabilities are there
 }
 
-// modernKeys are the keys of _meta that only modern requests have.
-type modernKeys struct {
-	Version jsontext.Value `json:"io.modelcontextprotocol/protocolVersion"`
-	Caps    jsontext.Value `json:"io.modelcontextprotocol/clientCapabilities"`
-	Client  jsontext.Value `json:"io.modelcontextprotocol/clientInfo"`
-	Log     jsontext.Value `json:"io.modelcontextprotocol/logLevel"`
-}
-
 // readEnvelope looks into the params of a request. Params of another shape give
 // an empty envelope: who handles the method says what is wrong with them.
-func readEnvelope(req *rpc.Request) envelope {
-	var k modernKeys
-	meta := req.Param("_meta")
-	if meta.Kind() != '{' || json.Unmarshal(meta, &k) != nil {
-		return envelope{}
+func readEnvelope(req *rpc.Request) (e envelope) {
+	for name, v := range rpc.Members(req.Param("_meta")) {
+		switch string(name) {
+		case mcp.MetaProtocolVersion:
+			e.modern = true
+			e.version, _ = stringValue(v)
+		case mcp.MetaClientCapabilities:
+			e.modern = true
+			e.caps = v.Kind() == '{'
+		case mcp.MetaClientInfo, mcp.MetaLogLevel:
+			e.modern = true
+		}
 	}
-	version, _ := stringValue(k.Version)
-	return envelope{
-		modern:  k.Version != nil || k.Caps != nil || k.Client != nil || k.Log != nil,
-		version: version,
-		caps:    k.Caps.Kind() == '{',
-	}
+	return e
 }
 
 // stringValue returns the text of a JSON string, and false for anything else.

@@ -1,0 +1,122 @@
+package mcp
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenon-mcp/tenon/rpc"
+)
+
+// What the fast forms make of a text is what the JSON package makes of it.
+func FuzzHotReading(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"name":"echo"}`, `{"name":"echo","arguments":{"text":"a\"b"}}`, `{"name":"é\n","arguments":null}`,
+		`{"name":1}`, `{"name":"a","_meta":{"progressToken":1}}`, `{"name":"a","_meta":[]}`, `{"_meta":{"progressToken":1.5}}`,
+		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}},"name":"a"}`,
+		`{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1","title":"t"},"traceparent":"x"}}`,
+		`{"_meta":{"io.modelcontextprotocol/logLevel":"info","a/b":{"c": [1, 2]}}}`, `{"_meta":null}`, ` { "name" : "a" } `,
+		`{"name":"a","task":{"ttl":1}}`, `{"name":"a","inputResponses":{"k":{}},"requestState":"s"}`, `{"name":"a","x":1}`,
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		params := jsontext.Value(b)
+		if !params.IsValid() || params.Kind() != '{' {
+			t.Skip("params of a received request are a valid object")
+		}
+		same := cmp.Options{cmp.Comparer(sameJSON), cmp.AllowUnexported(rpc.ID{})}
+
+		var fast, slow CallToolParams
+		fastErr, slowErr := DecodeParams(params, &fast), json.Unmarshal(params, &slow)
+		if (fastErr == nil) != (slowErr == nil) {
+			t.Fatalf("%s: fast %v, slow %v", b, fastErr, slowErr)
+		}
+		if diff := cmp.Diff(slow, fast, same); slowErr == nil && diff != "" {
+			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
+		}
+
+		meta, metaErr := ReadRequestMeta(params)
+		var p struct {
+			Meta RequestMeta `json:"_meta"`
+		}
+		slowErr = json.Unmarshal(params, &p)
+		if (metaErr == nil) != (slowErr == nil) {
+			t.Fatalf("%s: fast %v, slow %v", b, metaErr, slowErr)
+		}
+		if diff := cmp.Diff(p.Meta, meta, same); slowErr == nil && diff != "" {
+			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
+		}
+	})
+}
+
+// sameJSON compares as JSON: spaces are kept by one side and not by the other.
+func sameJSON(a, b jsontext.Value) bool {
+	x, y := a.Clone(), b.Clone()
+	return (len(a) == 0) == (len(b) == 0) && (len(a) == 0 || x.Canonicalize() == nil && y.Canonicalize() == nil && string(x) == string(y))
+}
+
+func TestHotWriting(t *testing.T) {
+	t.Parallel()
+	state := "s"
+	for _, r := range []*CallToolResult{
+		{},
+		{Content: Contents{Text("a\n\"é"), Text("")}},
+		{Content: Contents{Text("bad \xff")}, IsError: true},
+		{Content: Contents{&TextContent{Text: "a", Meta: Meta{"k": jsontext.Value("1")}}, &ImageContent{Data: []byte{1}, MIMEType: "image/png"}}},
+		{Result: Result{ResultType: ResultComplete, Meta: Meta{"b": jsontext.Value(`{"x": 1}`), "a": jsontext.Value("null")}}, StructuredContent: jsontext.Value("{\n\"a\": [1]}")},
+		{StructuredContent: jsontext.Value("null")},
+		{Result: Result{Extra: jsontext.Value(`{"z":1}`)}, Content: Contents{Text("a")}},
+		{Result: Result{ResultType: ResultInputRequired}, Questions: Questions{RequestState: &state}},
+		{Questions: Questions{RequestState: &state}},
+	} {
+		got, err := r.AppendJSON([]byte("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(r, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sameJSON(got[1:], want) {
+			t.Errorf("%s, want %s", got[1:], want)
+		}
+	}
+	for _, r := range []*CallToolResult{
+		{Content: Contents{nil}},
+		{StructuredContent: jsontext.Value("{")},
+		{Result: Result{Meta: Meta{"a": jsontext.Value("")}}},
+	} {
+		if got, err := r.AppendJSON([]byte("x")); err == nil || string(got) != "x" {
+			t.Errorf("%+v: %s, %v", r, got, err)
+		}
+	}
+}
+
+func BenchmarkReadCallToolParams(b *testing.B) {
+	params := jsontext.Value(`{"name":"echo","arguments":{"text":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		var p CallToolParams
+		if err := DecodeParams(params, &p); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := ReadRequestMeta(params); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAppendCallToolResult(b *testing.B) {
+	r := &CallToolResult{Result: Result{ResultType: ResultComplete, Meta: Meta{MetaServerInfo: jsontext.Value(`{"name":"s","version":"1"}`)}}, Content: Contents{Text("hello")}}
+	b.ReportAllocs()
+	var buf []byte
+	for b.Loop() {
+		var err error
+		if buf, err = r.AppendJSON(buf[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

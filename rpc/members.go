@@ -1,0 +1,54 @@
+package rpc
+
+import (
+	"iter"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Members yields the members of a JSON object in the order they were sent: the
+// name without escapes, good until the next one, and the value as it stands in
+// v. Nothing is decoded. What is no object has no members. v must be valid JSON,
+// as the params of a received request are.
+func Members(v jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
+	return func(yield func([]byte, jsontext.Value) bool) {
+		i := skipSpace(v, 0)
+		if i >= len(v) || v[i] != '{' {
+			return
+		}
+		for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; i = skipSpace(v, i+1) {
+			end := skipString(v, i)
+			name := unquoted(v[i:end])
+			i = skipSpace(v, end)
+			i = skipSpace(v, i+1) // the colon
+			end = skipValue(v, i)
+			if !yield(name, v[i:end:end]) {
+				return
+			}
+			i = skipSpace(v, end) // at the comma or the bracket
+		}
+	}
+}
+
+// An Appender is a result that writes its JSON by itself: faster than by
+// reflection, for what is sent most. AppendJSON appends one line of valid JSON to
+// dst.
+type Appender interface {
+	AppendJSON(dst []byte) ([]byte, error)
+}
+
+// AppendValue appends v to dst as one line. It returns an error, and dst as it
+// was, when v is not valid JSON: v need not come from this package.
+func AppendValue(dst []byte, v jsontext.Value) ([]byte, error) { return appendValue(dst, v) }
+
+// AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 are
+// replaced.
+func AppendString(dst []byte, s string) []byte {
+	start := len(dst)
+	dst = append(append(dst, '"'), s...)
+	if plain(dst, start+1) == len(dst) {
+		return append(dst, '"')
+	}
+	dst, _ = jsontext.AppendQuote(dst[:start], s) // the error says only that bytes were replaced
+	return dst
+}
