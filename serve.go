@@ -92,7 +92,7 @@ func Serve(ctx context.Context, srv *server.Server, opts ...ServeOption) error {
 	if s.addr == "" {
 		return s.serveStdio(ctx, srv)
 	}
-	l, err := net.Listen("tcp", s.addr)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.addr)
 	if err != nil {
 		return fmt.Errorf("tenon: %w", err)
 	}
@@ -152,6 +152,6 @@ func (s *serving) serveHTTP(ctx context.Context, srv *server.Server, l net.Liste
 	defer cancel()
 	err := errors.Join(srv.Shutdown(end), h.Shutdown(end))
 	hs.Close()
-	<-failed
+	<-failed //nolint:errcheck // it was closed
 	return err
 }

@@ -35,7 +35,7 @@ func TestNotifications(t *testing.T) {
 	connect(t, s, &client.Options{
 		Logger:             slog.New(slog.NewTextHandler(&log, nil)),
 		OnLog:              func(_ context.Context, p *mcp.LogParams) { hear("log %s %s", p.Level, p.Data) },
-		OnToolsChanged:     func(context.Context) { hear("tools"); panic("of the user") }, //nolint:forbidigo // that is the test
+		OnToolsChanged:     func(context.Context) { hear("tools"); panic("of the user") },
 		OnPromptsChanged:   func(context.Context) { hear("prompts") },
 		OnResourcesChanged: func(context.Context) { hear("resources") },
 		OnResourceUpdated:  func(_ context.Context, uri string) { hear("updated %s", uri) },

@@ -257,7 +257,7 @@ func await[T any](t *testing.T, ch <-chan T, what string) T {
 		return v
 	case <-time.After(10 * time.Second):
 		t.Fatalf("%s did not come", what)
-		panic("unreachable") //nolint:forbidigo // Fatalf does not return
+		panic("unreachable")
 	}
 }
 

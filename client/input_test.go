@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 			return nil, errUser
 		}}, mcp.MethodElicit, form, "", -32603},
 		"panic": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			panic("no") //nolint:forbidigo // that is the test
+			panic("no")
 		}}, mcp.MethodElicit, form, "", -32603},
 		"no function":      {client.Options{}, mcp.MethodElicit, form, "", -32601},
 		"url not declared": {client.Options{Elicit: accept(`{}`)}, mcp.MethodElicit, visit, "", -32602},

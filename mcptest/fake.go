@@ -38,14 +38,14 @@ func FakeServer(t testing.TB, script func(p *Peer)) rpc.Dialer {
 		p := &Peer{t: t, r: bufio.NewReader(inR), w: outW}
 		p.fail = func(format string, args ...any) {
 			t.Errorf(format, args...)
-			panic(unwind{})
+			panic(unwind{}) //nolint:forbidigo // it ends the script, and goes no further
 		}
 		scripts.Go(func() {
 			defer inR.Close()
 			defer outW.Close()
 			defer func() {
 				if v := recover(); v != nil && v != any(unwind{}) {
-					panic(v)
+					panic(v) //nolint:forbidigo // it was another one
 				}
 			}()
 			script(p)
@@ -67,7 +67,7 @@ func FakeClient(t testing.TB, srv rpc.Binder) *Peer {
 	t.Cleanup(func() {
 		inW.Close()
 		outR.Close()
-		d.Close()
+		_ = d.Close() // the test has seen what there was to see
 	})
 	return &Peer{t: t, r: bufio.NewReader(outR), w: inW, fail: func(format string, args ...any) {
 		t.Helper()
@@ -75,7 +75,7 @@ func FakeClient(t testing.TB, srv rpc.Binder) *Peer {
 	}}
 }
 
-// Send writes text as one line.
+// Send writes text, formatted as by fmt.Sprintf, as one line.
 func (p *Peer) Send(format string, args ...any) {
 	p.t.Helper()
 	if _, err := fmt.Fprintf(p.w, format+"\n", args...); err != nil {

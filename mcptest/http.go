@@ -21,7 +21,7 @@ func HTTP(t testing.TB, h http.Handler) (*http.Client, string) {
 		defer handlers.Done()
 		h.ServeHTTP(w, r)
 	})}
-	serving.Go(func() { srv.Serve(l) })
+	serving.Go(func() { _ = srv.Serve(l) }) // ends with Close
 	tr := &http.Transport{DialContext: l.dial}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()

@@ -87,7 +87,7 @@ func (e Env) Connect(srv rpc.Binder, opts *client.Options) *client.Client {
 
 // With returns e for another test, such as a subtest of the one it was made
 // for.
-func (e Env) With(t testing.TB) Env {
+func (e Env) With(t testing.TB) Env { //nolint:thelper // it only keeps t
 	e.t = t
 	return e
 }
@@ -95,15 +95,15 @@ func (e Env) With(t testing.TB) Env {
 // Dialer returns what dials srv.
 func (e Env) Dialer(srv rpc.Binder) rpc.Dialer {
 	e.t.Helper()
-	switch {
-	case e.Transport == OverPipe:
+	switch e.Transport {
+	case OverPipe:
 		return rpc.StreamDialer{Open: func(context.Context) (rpc.Stream, error) { return openPipe(e.t, srv), nil }}
-	case e.Transport == OverStdio:
+	case OverStdio:
 		return rpc.StreamDialer{Open: func(context.Context) (rpc.Stream, error) { return openStdio(e.t, srv), nil }}
 	}
 	h := streamhttp.NewHandler(srv, nil)
 	hc, url := HTTP(e.t, h)
-	e.t.Cleanup(func() { h.Close() })
+	e.t.Cleanup(func() { _ = h.Close() })
 	if e.Streamable {
 		return &streamhttp.Dialer{URL: url, Client: hc}
 	}
@@ -126,14 +126,16 @@ func connect(t testing.TB, d rpc.Dialer, opts *client.Options) *client.Client {
 
 // openPipe serves srv at the other end of a pipe.
 func openPipe(t testing.TB, srv rpc.Binder) rpc.Stream {
+	t.Helper()
 	ours, theirs := rpc.Pipe()
 	d := rpc.NewDuplex(context.Background(), theirs, srv, nil)
-	t.Cleanup(func() { d.Close() })
+	t.Cleanup(func() { _ = d.Close() })
 	return ours
 }
 
 // openStdio serves srv on streams of bytes.
 func openStdio(t testing.TB, srv rpc.Binder) rpc.Stream {
+	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())

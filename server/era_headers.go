@@ -33,7 +33,7 @@ func (c *Call) checkHeaders(t *tool, args jsontext.Value) error {
 		if err != nil {
 			return mcp.HeaderMismatch("%s cannot be read: %w", name, err)
 		}
-		if got != want && !(h.Type == "integer" && sameNumber(got, want)) {
+		if got != want && (h.Type != "integer" || !sameNumber(got, want)) {
 			return mcp.HeaderMismatch("%s differs from the argument %q", name, strings.Join(h.Path, "."))
 		}
 	}

@@ -2,11 +2,9 @@ package server_test
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,31 +75,6 @@ func (w *wire) onRequest(f func(ctx context.Context, req *rpc.Request) (any, err
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reply = f
-}
-
-// note waits for the nth notification, counted from 0.
-func (w *wire) note(n int) *rpc.Request {
-	w.t.Helper()
-	for {
-		w.mu.Lock()
-		if n < len(w.notes) {
-			defer w.mu.Unlock()
-			return w.notes[n]
-		}
-		more := w.more
-		w.mu.Unlock()
-		select {
-		case <-more:
-		case <-time.After(10 * time.Second):
-			w.t.Fatalf("notification %d did not come", n)
-		}
-	}
-}
-
-func (w *wire) noted() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.notes)
 }
 
 // send makes a request with params as they are.
@@ -189,6 +162,7 @@ func decode[T any](t *testing.T, raw string) T {
 
 // each runs a test with a legacy and with a modern client.
 func each(t *testing.T, f func(t *testing.T, params func(members string) string, open func(*wire))) {
+	t.Helper()
 	t.Run("legacy", func(t *testing.T) {
 		t.Parallel()
 		f(t, func(m string) string { return "{" + m + "}" }, func(w *wire) { w.initialize(mcp.V20251125, everything) })
@@ -215,5 +189,3 @@ func text(t *testing.T, raw string) string {
 	}
 	return all
 }
-
-func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }

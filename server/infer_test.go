@@ -43,7 +43,7 @@ type wide struct {
 	Color    color             `json:"color,omitzero"`
 	Nested   [][]int           `json:"nested,omitzero"`
 	Children map[string][]base `json:"children,omitzero"`
-	hidden   int
+	hidden   int               //nolint:unused // it must not be in the schema
 }
 
 // schemasOf lists the input schema of a tool that takes and returns T.

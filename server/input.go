@@ -122,7 +122,7 @@ func checkElicited(c *Call, key string, p *mcp.ElicitParams, res *mcp.ElicitResu
 	}
 	v, err := compile(p.RequestedSchema, c.session.server.opts.Limits)
 	if err != nil {
-		return nil // our own mistake, which the client cannot put right
+		return nil //nolint:nilerr // our own mistake, which the client cannot put right
 	}
 	content := res.Content
 	if content == nil {

@@ -85,7 +85,7 @@ func interview(ctx context.Context) (string, error) {
 func TestOneHandlerForBothEras(t *testing.T) {
 	t.Parallel()
 	a := answers{"first": "a", "second": "b", "third": "c"}
-	each(t, func(t *testing.T, params func(string) string, open func(*wire)) {
+	each(t, func(t *testing.T, params func(string) string, open func(*wire)) { //nolint:thelper // a test, not a helper
 		s := newServer(nil)
 		server.AddTool(s, mcp.Tool{Name: "three"}, func(ctx context.Context, _ struct{}) (string, error) { return interview(ctx) })
 		server.AddTool(s, mcp.Tool{Name: "all"}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -141,7 +141,7 @@ func TestOneHandlerForBothEras(t *testing.T) {
 
 func TestState(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, params func(string) string, open func(*wire)) {
+	each(t, func(t *testing.T, params func(string) string, open func(*wire)) { //nolint:thelper // a test, not a helper
 		s := newServer(nil)
 		made := 0
 		server.AddTool(s, mcp.Tool{Name: "once"}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -173,7 +173,8 @@ func secretServer(opts *server.Options) *server.Server {
 	s := newServer(opts)
 	server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, in struct {
 		N int `json:"n,omitzero"`
-	}) (string, error) {
+	},
+	) (string, error) {
 		c := server.CallFrom(ctx)
 		if err := c.SetState("top secret"); err != nil {
 			return "", err
@@ -254,7 +255,7 @@ func TestStateExpires(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute + time.Second) // of the bubble
+		time.Sleep(time.Minute + time.Second) //nolint:forbidigo // the bubble's time
 		_, err = call("," + accepted + `,"requestState":"` + *asked.RequestState + `"`)
 		if e, ok := errors.AsType[*rpc.Error](err); !ok || e.Code != rpc.CodeInvalidParams || !strings.Contains(e.Message, "expired") {
 			t.Errorf("got %v", err)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -114,7 +115,7 @@ func onlyMessage(groups []string, a slog.Attr) slog.Attr {
 }
 
 func (h *logHandler) with(step func(slog.Handler) slog.Handler) slog.Handler {
-	steps := append(h.steps[:len(h.steps):len(h.steps)], step)
+	steps := append(slices.Clip(h.steps), step)
 	return &logHandler{call: h.call, steps: steps}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -27,8 +28,8 @@ func (s *Server) Use(m ...Middleware) {
 
 func (s *Server) buildChain() {
 	h := Handler(func(ctx context.Context, c *Call) (any, error) { return c.handle(ctx, c) })
-	for i := len(s.middleware) - 1; i >= 0; i-- {
-		h = s.middleware[i](h)
+	for _, v := range slices.Backward(s.middleware) {
+		h = v(h)
 	}
 	s.chain.Store(&h)
 }

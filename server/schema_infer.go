@@ -114,8 +114,8 @@ func (in *inference) visitStruct(t reflect.Type) {
 		return
 	}
 	in.on[t] = true
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() || f.Anonymous {
+	for f := range t.Fields() {
+		if f.IsExported() || f.Anonymous {
 			in.visit(f.Type)
 		}
 	}

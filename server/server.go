@@ -126,10 +126,10 @@ func New(info mcp.Implementation, opts *Options) *Server {
 	}
 	var err error
 	if s.sealer, err = newSealer(s.opts.StateKeys, s.opts.StateTTL, s.opts.Limits.StateBytes); err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // keys that are too short are a mistake of the program
 	}
 	if s.infoJSON, err = json.Marshal(&info); err != nil {
-		panic("server: info cannot be encoded: " + err.Error())
+		panic("server: info cannot be encoded: " + err.Error()) //nolint:forbidigo // a mistake of the program
 	}
 	s.hub = newHub(&s.workers)
 	s.features.Store(newFeatures(s))

@@ -27,7 +27,7 @@ func withEcho(opts *server.Options) *server.Server {
 
 func TestThinPath(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, params func(string) string, open func(*wire)) {
+	each(t, func(t *testing.T, params func(string) string, open func(*wire)) { //nolint:thelper // a test, not a helper
 		w := dial(t, withEcho(nil))
 		open(w)
 		list := decode[mcp.ListToolsResult](t, w.must("tools/list", params("")))

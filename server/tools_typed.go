@@ -40,7 +40,7 @@ import (
 func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
 	tl, err := typedTool(s, t, fn)
 	if err != nil {
-		panic(err)
+		panic(err) //nolint:forbidigo // types that no schema can describe are a mistake of the program
 	}
 	s.addTool(tl)
 }

@@ -100,7 +100,7 @@ func (c *Command) start() (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(c.Path, c.Args...)
+	cmd := exec.Command(c.Path, c.Args...) //nolint:noctx // it ends in steps, with Close
 	cmd.Env, cmd.Dir = env, c.Dir
 	if cmd.Err != nil {
 		return nil, startError(c.Path, cmd.Err)

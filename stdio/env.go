@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -90,7 +91,7 @@ func expand(s string, lookup func(string) (string, bool)) (string, error) {
 		}
 		name, rest, ok := strings.Cut(after, "}")
 		if !ok {
-			return "", fmt.Errorf("the value has ${ without }; write $${ for a plain ${")
+			return "", errors.New("the value has ${ without }; write $${ for a plain ${")
 		}
 		value, ok := lookup(name)
 		if !ok {

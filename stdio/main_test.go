@@ -47,11 +47,11 @@ func child(mode string) int {
 	case "hang-up":
 		os.Stdout.Close()
 		io.Copy(io.Discard, os.Stdin)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // a server that hangs
 		return 0
 	case "flood-stdout":
 		for {
-			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/x","params":{"pad":"` + strings.Repeat("x", 1000) + `"}}`)
+			fmt.Println(`{"jsonrpc":"2.0","method":"notifications/x","params":{"pad":"` + strings.Repeat("x", 1000) + `"}}`) //nolint:forbidigo // a server that prints to stdout by hand
 		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
@@ -73,7 +73,7 @@ func child(mode string) int {
 // byte at a time.
 func banner() int {
 	in := bufio.NewScanner(os.Stdin)
-	fmt.Print("\n> npm start\n🖥️ ready\n")
+	fmt.Print("\n> npm start\n🖥️ ready\n") //nolint:forbidigo // a server that prints to stdout by hand
 	for in.Scan() {
 		var req struct {
 			ID int `json:"id"`
@@ -136,7 +136,7 @@ func bind(ctx context.Context, conn rpc.Conn) rpc.Handler {
 
 // printAll prints to stdout in every way there is.
 func printAll() (any, error) {
-	fmt.Println("a stray print")
+	fmt.Println("a stray print") //nolint:forbidigo // a server that prints to stdout by hand
 	io.WriteString(os.NewFile(1, "stdout"), "a stray write\n")
 	cmd := exec.Command("sh", "-c", "echo a stray child; cat")
 	cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout // it must not eat our messages either

@@ -74,7 +74,7 @@ func (p *process) run(stderr io.Writer) {
 	}()
 	go func() {
 		defer close(p.exited)
-		p.cmd.Wait() // the state is in p.cmd; an exit status is no error of ours
+		_ = p.cmd.Wait() // the state is in p.cmd; an exit status is no error of ours
 	}()
 	go p.supervise()
 }
@@ -115,7 +115,7 @@ func (p *process) supervise() {
 
 // discard reads stdout to its end.
 func (p *process) discard() {
-	io.Copy(io.Discard, p.stdout)
+	_, _ = io.Copy(io.Discard, p.stdout) // how it ends is of no interest
 	p.outOnce.Do(func() { close(p.outEOF) })
 }
 
@@ -143,7 +143,7 @@ func (p *process) endDescendants() {
 	}
 	p.group.terminate()
 	for end := time.Now().Add(p.limits.TermWait); time.Now().Before(end); {
-		time.Sleep(groupPoll)
+		time.Sleep(groupPoll) //nolint:forbidigo // no event tells when a process group is empty
 		if p.group.empty() {
 			return
 		}
@@ -227,7 +227,7 @@ func (p *process) connect(ctx context.Context, h rpc.Handler, tap rpc.Tap) (rpc.
 	}
 	c, err := d.Dial(ctx, h)
 	if err != nil {
-		p.Close()
+		_ = p.Close() // err says why
 		return nil, err
 	}
 	return &conn{Conn: c, p: p}, nil

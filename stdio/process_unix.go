@@ -23,8 +23,8 @@ type group struct{ id int }
 
 func newGroup(p *os.Process) group { return group{p.Pid} }
 
-func (g group) terminate() { syscall.Kill(-g.id, syscall.SIGTERM) }
-func (g group) kill()      { syscall.Kill(-g.id, syscall.SIGKILL) }
+func (g group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
+func (g group) kill()      { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 func (g group) close()     {}
 
 // empty reports whether no member is left. (Where only zombies are, some

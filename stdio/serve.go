@@ -76,7 +76,7 @@ func Serve(ctx context.Context, b rpc.Binder, opts *Options) error {
 // gone reports whether err says that the client does not read any more, which
 // is one way to say goodbye.
 func gone(err error) bool {
-	return err == rpc.ErrClosed || brokenPipe(err)
+	return errors.Is(err, rpc.ErrClosed) || brokenPipe(err)
 }
 
 // standard closes both streams.

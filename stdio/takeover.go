@@ -17,7 +17,7 @@ func takeover() (io.ReadCloser, io.WriteCloser, error) {
 	}
 	out, err := takeStdout()
 	if err != nil {
-		in.Close()
+		_ = in.Close() // err says why
 		return nil, nil, err
 	}
 	if !interruptible(in) {
@@ -56,7 +56,7 @@ func (f *stdFile) pollable() bool { return f.polled }
 
 func (f *stdFile) Close() error {
 	if f.undo != nil {
-		f.SetDeadline(time.Unix(1, 0)) // whoever waits wakes, and nobody waits again
+		_ = f.SetDeadline(time.Unix(1, 0)) // whoever waits wakes, and nobody waits again
 		f.undo()
 	}
 	return f.File.Close()

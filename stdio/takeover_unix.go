@@ -74,7 +74,7 @@ func (f *stdFile) block() {
 	if err != nil {
 		return
 	}
-	raw.Control(func(fd uintptr) { syscall.SetNonblock(int(fd), false) })
+	_ = raw.Control(func(fd uintptr) { _ = syscall.SetNonblock(int(fd), false) }) // where it fails, it stays as it is
 }
 
 func replace(f *os.File, fd int) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -142,12 +143,8 @@ func (c *conn) Close() error {
 // what the protocol says.
 func (c *conn) headers(req *rpc.Request) http.Header {
 	h := make(http.Header, len(c.header)+len(req.Header)+5)
-	for name, v := range c.header {
-		h[name] = v
-	}
-	for name, v := range req.Header {
-		h[name] = v
-	}
+	maps.Copy(h, c.header)
+	maps.Copy(h, req.Header)
 	h["Content-Type"] = []string{jsonType}
 	h["Accept"] = []string{bothTypes}
 	return h
@@ -311,7 +308,7 @@ func (in *inbound) take(ctx context.Context, m rpc.Message) error {
 		// An error without an ID is about the only request there is.
 		if !in.want.IsZero() && (m.ID == in.want || m.ID.IsZero() && m.Error != nil) {
 			in.res = m
-			return nil
+			return nil //nolint:nilerr // the error is the answer
 		}
 		in.c.log.DebugContext(ctx, "streamhttp: response to no request on its stream")
 	case *rpc.Request:

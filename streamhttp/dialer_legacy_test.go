@@ -434,7 +434,7 @@ func TestCancelledServerRequest(t *testing.T) {
 	if _, err := call(t.Context(), c, legacy, "tools/call", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-ended; err != cause {
+	if err := <-ended; !errors.Is(err, cause) {
 		t.Errorf("cause %v", err)
 	}
 	_ = c.Close()
@@ -567,7 +567,7 @@ func TestNoStreamOffered(t *testing.T) {
 				if err := handshake(t.Context(), c); err != nil {
 					t.Fatal(err)
 				}
-				time.Sleep(time.Hour)
+				time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
 				if _, err := call(t.Context(), c, legacy, "x", ""); err != nil {
 					t.Error(err)
 				}

@@ -79,8 +79,7 @@ func newLink(ctx context.Context, o linkOptions) (*link, error) {
 func parseEndpoint(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		var parse *url.Error
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[*url.Error](err); ok {
 			err = parse.Err // the URL itself may hold a secret
 		}
 		return nil, fmt.Errorf("streamhttp: URL of the server: %w", err)

@@ -182,7 +182,7 @@ func (n *listener) once(ctx context.Context) bool {
 	err = in.read(x, r)
 	res.Body.Close()
 	n.cursor = in.cursor
-	if err == errOtherTransport {
+	if errors.Is(err, errOtherTransport) {
 		return false
 	}
 	if errors.Is(err, rpc.ErrTooLarge) {

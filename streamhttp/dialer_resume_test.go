@@ -100,25 +100,43 @@ func TestResume(t *testing.T) {
 		lost    bool // ErrOutcomeUnknown
 		most    time.Duration
 	}{
-		{name: "polling", parts: []part{{body: "id: s1:0\nretry: 500\ndata: \n\n"}, {body: "id: s1:1\ndata: RESULT\n\n"}},
-			tries: []try{{"s1:0", 500 * ms}}},
-		{name: "several polls", parts: []part{{body: "id: a\nretry: 2000\ndata\n\n"}, {body: "retry: 300\n\n"}, {body: "id: b\n\n"}, {body: note + "data: RESULT\n\n"}},
-			tries: []try{{"a", 2000 * ms}, {"a", 300 * ms}, {"b", 300 * ms}}},
-		{name: "no retry, the first try is soon", parts: []part{{body: "id: p-1\n" + note}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"p-1", 100 * ms}}},
-		{name: "broken connection", parts: []part{{body: "id: p-1\n" + note, abort: true}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"p-1", 100 * ms}}},
-		{name: "cut event does not count", parts: []part{{body: "id: p-1\n" + note + "id: p-2\ndata: {", abort: true}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"p-1", 100 * ms}}},
-		{name: "retry 0 is raised", parts: []part{{body: "id: a\nretry: 0\n\n"}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"a", 100 * ms}}},
-		{name: "bad retry is none", parts: []part{{body: "id: a\nretry: -5\nretry: 1e6\nretry: 500ms\n\n"}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"a", 100 * ms}}},
-		{name: "server back after a restart", parts: []part{{body: "id: a\nretry: 500\n\n"}, {status: 502}, {status: 503}, {body: "data: RESULT\n\n"}},
-			tries: []try{{"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}}},
+		{
+			name: "polling", parts: []part{{body: "id: s1:0\nretry: 500\ndata: \n\n"}, {body: "id: s1:1\ndata: RESULT\n\n"}},
+			tries: []try{{"s1:0", 500 * ms}},
+		},
+		{
+			name: "several polls", parts: []part{{body: "id: a\nretry: 2000\ndata\n\n"}, {body: "retry: 300\n\n"}, {body: "id: b\n\n"}, {body: note + "data: RESULT\n\n"}},
+			tries: []try{{"a", 2000 * ms}, {"a", 300 * ms}, {"b", 300 * ms}},
+		},
+		{
+			name: "no retry, the first try is soon", parts: []part{{body: "id: p-1\n" + note}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"p-1", 100 * ms}},
+		},
+		{
+			name: "broken connection", parts: []part{{body: "id: p-1\n" + note, abort: true}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"p-1", 100 * ms}},
+		},
+		{
+			name: "cut event does not count", parts: []part{{body: "id: p-1\n" + note + "id: p-2\ndata: {", abort: true}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"p-1", 100 * ms}},
+		},
+		{
+			name: "retry 0 is raised", parts: []part{{body: "id: a\nretry: 0\n\n"}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"a", 100 * ms}},
+		},
+		{
+			name: "bad retry is none", parts: []part{{body: "id: a\nretry: -5\nretry: 1e6\nretry: 500ms\n\n"}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"a", 100 * ms}},
+		},
+		{
+			name: "server back after a restart", parts: []part{{body: "id: a\nretry: 500\n\n"}, {status: 502}, {status: 503}, {body: "data: RESULT\n\n"}},
+			tries: []try{{"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}},
+		},
 		{name: "retry of a day", parts: []part{{body: "id: a\nretry: 86400000\n\n"}}, wantErr: "wait for 24h0m0s", lost: true, most: ms},
-		{name: "nothing new for ever", parts: []part{{body: "id: a\nretry: 500\n\n"}, {}, {}, {}, {}, {}, {}, {}},
-			tries: []try{{"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}}, wantErr: "5 attempts", lost: true},
+		{
+			name: "nothing new for ever", parts: []part{{body: "id: a\nretry: 500\n\n"}, {}, {}, {}, {}, {}, {}, {}},
+			tries: []try{{"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}, {"a", 500 * ms}}, wantErr: "5 attempts", lost: true,
+		},
 		{name: "patience in all", parts: []part{{body: "id: a\nretry: 100000\n\n"}, {}, {}, {}, {}}, tries: []try{{"a", 100 * time.Second}, {"a", 100 * time.Second}, {"a", 100 * time.Second}}, wantErr: "more than the 5m0s", lost: true},
 		{name: "cannot be resumed", parts: []part{{body: "id: a\nretry: 500\n\n"}, {status: 405}}, tries: []try{{"a", 500 * ms}}, wantErr: "405", lost: true},
 		{name: "session gone meanwhile", parts: []part{{body: "id: a\nretry: 500\n\n"}, {status: 404}}, tries: []try{{"a", 500 * ms}}, wantErr: "404", lost: true},
@@ -199,12 +217,12 @@ func TestResumeGivesWay(t *testing.T) {
 				time.AfterFunc(time.Second, func() { _ = c.Close() })
 			}
 			began := time.Now()
-			if _, err := call(ctx, c, legacy, "x", ""); err != want || time.Since(began) != time.Second {
+			if _, err := call(ctx, c, legacy, "x", ""); !errors.Is(err, want) || time.Since(began) != time.Second {
 				t.Errorf("%s: %v after %v", how, err, time.Since(began))
 			}
 			_ = c.Close()
 			n := len(f.all())
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
 			if len(f.all()) != n {
 				t.Errorf("%s: requests after Close", how)
 			}
@@ -235,7 +253,7 @@ func TestListenerBacksOff(t *testing.T) {
 			if err := handshake(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(30 * time.Second)
+			time.Sleep(30 * time.Second) //nolint:forbidigo // the bubble's time
 			gets := f.seen("GET")
 			if n := len(gets); n < 3 || n > 10 {
 				t.Errorf("%s: %d GETs in 30 s", name, n)
@@ -256,7 +274,7 @@ func TestListenerBacksOff(t *testing.T) {
 			if err := c.Close(); err != nil || time.Since(began) > 200*time.Millisecond {
 				t.Errorf("%s: Close: %v after %v", name, err, time.Since(began))
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
 			if len(f.seen("GET")) != before {
 				t.Errorf("%s: GET after Close", name)
 			}
@@ -289,7 +307,7 @@ func TestListenerGoesOn(t *testing.T) {
 			if err := handshake(t.Context(), c); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // the bubble's time
 			if n := n.Load(); n < 57 || n > 60 {
 				t.Errorf("%s: %d streams in an hour", name, n)
 			}
@@ -329,7 +347,7 @@ func TestListenerFollowsTheSession(t *testing.T) {
 				synctest.Wait()
 			} else {
 				cut <- struct{}{}
-				time.Sleep(10 * time.Second)
+				time.Sleep(10 * time.Second) //nolint:forbidigo // the bubble's time
 			}
 			gets := f.seen("GET")
 			last := gets[len(gets)-1]

@@ -419,7 +419,7 @@ func TestCancelClosesTheStream(t *testing.T) {
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() { <-begun; cancel() }()
-		if _, err := call(ctx, f.dial(t, nil), modern, "tools/call", ""); err != context.Canceled {
+		if _, err := call(ctx, f.dial(t, nil), modern, "tools/call", ""); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		<-gone
@@ -479,13 +479,13 @@ func TestCloseEndsCalls(t *testing.T) {
 		})
 		c := f.dial(t, nil)
 		go func() { <-begun; _ = c.Close() }()
-		if _, err := call(t.Context(), c, modern, "tools/call", ""); err != rpc.ErrClosed {
+		if _, err := call(t.Context(), c, modern, "tools/call", ""); !errors.Is(err, rpc.ErrClosed) {
 			t.Errorf("%q: %v", kind, err)
 		}
-		if _, err := call(t.Context(), c, modern, "tools/call", ""); err != rpc.ErrClosed {
+		if _, err := call(t.Context(), c, modern, "tools/call", ""); !errors.Is(err, rpc.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		if err := c.Notify(t.Context(), request(legacy, "notifications/x", "")); err != rpc.ErrClosed {
+		if err := c.Notify(t.Context(), request(legacy, "notifications/x", "")); !errors.Is(err, rpc.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
 		if err := c.Close(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -81,7 +82,7 @@ func (s *sseStream) handshake(x *flight) error {
 	h := s.header.Clone()
 	h["Accept"] = []string{eventsType}
 	h["Cache-Control"] = []string{"no-store"}
-	res, err := s.do(x, http.MethodGet, s.url, h, nil)
+	res, err := s.do(x, http.MethodGet, s.url, h, nil) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		if e, ok := errors.AsType[*StatusError](err); ok && noSuchThing(e.Code) {
 			return fmt.Errorf("%w: %w", ErrNotSSE, err)
@@ -151,7 +152,7 @@ func (s *sseStream) ended(ctx context.Context, err error) error {
 		return ctx.Err()
 	case s.life.Err() != nil:
 		return rpc.ErrClosed
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return io.EOF
 	}
 	return fmt.Errorf("streamhttp: the server's stream broke: %w", err)
@@ -170,9 +171,7 @@ func (s *sseStream) Write(ctx context.Context, m rpc.Message) error {
 	defer x.end()
 	h := s.header.Clone()
 	if req, ok := m.(*rpc.Request); ok {
-		for name, v := range req.Header {
-			h[name] = v
-		}
+		maps.Copy(h, req.Header)
 	}
 	h["Content-Type"] = []string{jsonType}
 	h["Accept"] = []string{bothTypes}

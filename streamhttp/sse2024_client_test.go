@@ -165,12 +165,14 @@ func TestSSEDialFails(t *testing.T) {
 		is     error
 		text   string
 	}{
-		"405":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }, streamhttp.ErrNotSSE, "405"},
-		"401":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, nil, "401"},
-		"html":         {func(w http.ResponseWriter, _ *http.Request) { reply(w, "text/html", "hi") }, streamhttp.ErrNotSSE, "text/html"},
-		"other event":  {func(w http.ResponseWriter, _ *http.Request) { reply(w, sseType, "data: {}\n\n") }, streamhttp.ErrNotSSE, "first event"},
-		"empty":        {func(w http.ResponseWriter, _ *http.Request) { reply(w, sseType, "") }, streamhttp.ErrNotSSE, "ended"},
-		"another host": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://other.test/x", 302) }, nil, "other.test"},
+		"405":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(405) }, streamhttp.ErrNotSSE, "405"},
+		"401":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, nil, "401"},
+		"html":        {func(w http.ResponseWriter, _ *http.Request) { reply(w, "text/html", "hi") }, streamhttp.ErrNotSSE, "text/html"},
+		"other event": {func(w http.ResponseWriter, _ *http.Request) { reply(w, sseType, "data: {}\n\n") }, streamhttp.ErrNotSSE, "first event"},
+		"empty":       {func(w http.ResponseWriter, _ *http.Request) { reply(w, sseType, "") }, streamhttp.ErrNotSSE, "ended"},
+		"another host": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "https://other.test/x", http.StatusFound)
+		}, nil, "other.test"},
 		"silent": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", sseType)
 			_ = http.NewResponseController(w).Flush()
@@ -193,7 +195,7 @@ func TestSSEDialFails(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				d := &streamhttp.SSEDialer{URL: f.URL, Client: f.client}
-				if _, err := d.Dial(ctx, new(heard)); name == "mute" && err != context.DeadlineExceeded {
+				if _, err := d.Dial(ctx, new(heard)); name == "mute" && !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("with a context of 1 s: %v", err)
 				}
 			})

@@ -47,8 +47,10 @@ func TestEventReader(t *testing.T) {
 		{name: "one space goes", in: "data:a\n\ndata:  b\n\n", want: []string{"message|a", "message| b"}, retry: -1},
 		{name: "lines join", in: "data: {\"a\":1,\ndata: \"b\":2}\n\n", want: []string{"message|{\"a\":1,\n\"b\":2}"}, retry: -1},
 		{name: "empty line inside", in: "data: a\ndata\ndata: b\n\n", want: []string{"message|a\n\nb"}, retry: -1},
-		{name: "names", in: "event: message\ndata: a\n\nevent:\ndata: b\n\nevent: endpoint\ndata: c\n\nevent: ping\ndata: {}\n\n",
-			want: []string{"message|a", "message|b", "endpoint|c", "other|{}"}, retry: -1},
+		{
+			name: "names", in: "event: message\ndata: a\n\nevent:\ndata: b\n\nevent: endpoint\ndata: c\n\nevent: ping\ndata: {}\n\n",
+			want: []string{"message|a", "message|b", "endpoint|c", "other|{}"}, retry: -1,
+		},
 		{name: "name does not last", in: "event: ping\ndata: a\n\ndata: b\n\n", want: []string{"other|a", "message|b"}, retry: -1},
 		{name: "name without data", in: "event: ping\n\ndata: b\n\n", want: []string{"message|b"}, retry: -1},
 		{name: "comments and unknown fields", in: ": hi\n:\nfoo: bar\nfoo\ndata: a\n: more\n\n", want: []string{"message|a"}, retry: -1},
@@ -79,7 +81,7 @@ func TestEventReader(t *testing.T) {
 				}
 				r := newEventReader(src, 1<<20)
 				got, err := readEvents(r)
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					t.Errorf("%s: error %v, want EOF", how, err)
 				}
 				if d := cmp.Diff(tt.want, got); d != "" {
@@ -125,7 +127,7 @@ func TestEventReaderLimit(t *testing.T) {
 		}
 	}
 	small := strings.Repeat("data: "+strings.Repeat("x", 100)+"\n\n", 50)
-	if got, err := readEvents(newEventReader(strings.NewReader(small), 100)); err != io.EOF || len(got) != 50 {
+	if got, err := readEvents(newEventReader(strings.NewReader(small), 100)); !errors.Is(err, io.EOF) || len(got) != 50 {
 		t.Errorf("many events at the limit: %d, %v", len(got), err)
 	}
 }
@@ -135,7 +137,7 @@ func TestEventReaderIsLinear(t *testing.T) {
 	t.Parallel()
 	r := newEventReader(iotest.HalfReader(io.LimitReader(zeros{}, 16<<20)), 32<<20)
 	began := time.Now()
-	if _, err := r.next(); err != io.EOF {
+	if _, err := r.next(); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if d := time.Since(began); d > 5*time.Second {
@@ -149,7 +151,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestEventReaderNoProgress(t *testing.T) {
 	t.Parallel()
-	if _, err := newEventReader(stuck{}, 10).next(); err != io.ErrNoProgress {
+	if _, err := newEventReader(stuck{}, 10).next(); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("%v, want ErrNoProgress", err)
 	}
 }
@@ -166,7 +168,7 @@ func TestEventReaderCutAnywhere(t *testing.T) {
 	for cut := range len(in) {
 		r := newEventReader(strings.NewReader(in[:cut]), 1000)
 		got, err := readEvents(r)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		if len(got) > len(whole) || !slices.Equal(whole[:len(got)], got) {
@@ -195,10 +197,10 @@ func FuzzEventReader(f *testing.F) {
 		if errA == nil || errB == nil {
 			t.Fatal("no error at the end")
 		}
-		if errA == io.EOF && errB == io.EOF && cmp.Diff(whole, parts) != "" {
+		if errors.Is(errA, io.EOF) && errors.Is(errB, io.EOF) && cmp.Diff(whole, parts) != "" {
 			t.Fatalf("whole %q, in parts %q", whole, parts)
 		}
-		if errA == io.EOF && errB == io.EOF && (a.lastID != b.lastID || a.retry != b.retry) {
+		if errors.Is(errA, io.EOF) && errors.Is(errB, io.EOF) && (a.lastID != b.lastID || a.retry != b.retry) {
 			t.Fatalf("whole %q %v, in parts %q %v", a.lastID, a.retry, b.lastID, b.retry)
 		}
 		if !validEventID([]byte(a.lastID)) {

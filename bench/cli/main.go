@@ -65,7 +65,7 @@ func run(url, era string, command []string, n, callers, warm int, profile string
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	l := loop{c: c, callers: callers}
 	l.calls(ctx, warm)
 	if l.first.Load() != nil {

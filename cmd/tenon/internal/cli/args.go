@@ -167,7 +167,7 @@ func (s signature) arguments(words []string) (jsontext.Value, error) {
 	}
 	var buf bytes.Buffer
 	e := jsontext.NewEncoder(&buf)
-	e.WriteToken(jsontext.BeginObject)
+	_ = e.WriteToken(jsontext.BeginObject) // into memory
 	seen := map[string]bool{}
 	for _, w := range words {
 		key, value, err := s.argument(w)
@@ -185,7 +185,7 @@ func (s signature) arguments(words []string) (jsontext.Value, error) {
 			return nil, usagef("argument %q: %v", key, err)
 		}
 	}
-	e.WriteToken(jsontext.EndObject)
+	_ = e.WriteToken(jsontext.EndObject)
 	for _, p := range s.properties {
 		if p.Required && !seen[p.Name] {
 			return nil, usagef("argument %q is missing\n  %s", p.Name, s)

@@ -70,8 +70,10 @@ func TestArguments(t *testing.T) {
 // Whatever a server says its schema is, arguments can be given somehow.
 func TestArgumentsOfOddSchemas(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{``, `null`, `7`, `{}`, `{"properties":[]}`, `{"properties":{"a":7}}`, `{"properties":{"a":{"type":7}}}`,
-		`{"type":"object","additionalProperties":true,"properties":{"b":{"type":"string"}}}`} {
+	for _, in := range []string{
+		``, `null`, `7`, `{}`, `{"properties":[]}`, `{"properties":{"a":7}}`, `{"properties":{"a":{"type":7}}}`,
+		`{"type":"object","additionalProperties":true,"properties":{"b":{"type":"string"}}}`,
+	} {
 		sig := newSignature("x", jsontext.Value(in))
 		if got, err := sig.arguments([]string{"a=1"}); err != nil || string(got) != `{"a":1}` {
 			t.Errorf("schema %s: got %s, %v", in, got, err)

@@ -44,7 +44,7 @@ func (a *app) call(ctx context.Context, d rpc.Dialer, name string, words []strin
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	tools, err := listTools(ctx, c)
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)

@@ -115,5 +115,5 @@ func listen(port int, named bool) (net.Listener, error) {
 }
 
 func listenOn(port int) (net.Listener, error) {
-	return net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	return net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port))) //nolint:noctx // it takes no time
 }

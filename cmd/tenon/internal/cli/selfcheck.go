@@ -136,7 +136,7 @@ var checks = []struct {
 		if is[*client.ToolError](err) {
 			return nil
 		}
-		return fmt.Errorf("got %v, want a tool error", err)
+		return fmt.Errorf("got %w, want a tool error", err)
 	}},
 	{name: "progress", run: func(ctx context.Context, c *client.Client) error {
 		var steps int

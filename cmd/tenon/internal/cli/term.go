@@ -51,5 +51,5 @@ func (p *prefixer) Write(b []byte) (int, error) {
 func (p *prefixer) flush() {
 	line := escape(string(bytes.TrimRight(p.buf, "\r")))
 	p.buf = p.buf[:0]
-	io.WriteString(p.w, p.prefix+line+"\n")
+	_, _ = io.WriteString(p.w, p.prefix+line+"\n")
 }

@@ -40,7 +40,7 @@ func (a *app) tools(ctx context.Context, d rpc.Dialer) error {
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	tools, err := listTools(ctx, c)
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)
