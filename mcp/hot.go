@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -224,4 +226,32 @@ func appendSlow(b []byte, v json.MarshalerTo) ([]byte, error) {
 	}
 	text, err := json.Marshal(v, jsontext.AllowInvalidUTF8(true), json.Deterministic(true))
 	return append(b, text...), err
+}
+
+// AppendJSON implements [rpc.Appender].
+func (p *ProgressParams) AppendJSON(b []byte) ([]byte, error) {
+	if p.Meta != nil || p.Extra != nil || p.ProgressToken.IsZero() || !finite(p.Progress) || p.Total != nil && !finite(*p.Total) {
+		text, err := json.Marshal(p)
+		return append(b, text...), err
+	}
+	b = append(append(b, `{"progressToken":`...), p.ProgressToken.String()...)
+	b = appendNumber(append(b, `,"progress":`...), p.Progress)
+	if p.Total != nil {
+		b = appendNumber(append(b, `,"total":`...), *p.Total)
+	}
+	if p.Message != "" {
+		b = rpc.AppendString(append(b, `,"message":`...), p.Message)
+	}
+	return append(b, '}'), nil
+}
+
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
+
+// appendNumber appends f, which is finite.
+func appendNumber(b []byte, f float64) []byte {
+	const exact = 1 << 53
+	if n := int64(f); -exact < f && f < exact && float64(n) == f && (n != 0 || !math.Signbit(f)) {
+		return strconv.AppendInt(b, n, 10)
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"math"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -92,6 +93,27 @@ func TestHotWriting(t *testing.T) {
 		if got, err := r.AppendJSON([]byte("x")); err == nil || string(got) != "x" {
 			t.Errorf("%+v: %s, %v", r, got, err)
 		}
+	}
+}
+
+func TestHotProgress(t *testing.T) {
+	t.Parallel()
+	for _, f := range []float64{0, math.Copysign(0, -1), 1, -7, 0.1, 1e21, 1 << 53, 1e-9, 123456789.25, math.MaxFloat64} {
+		p := &ProgressParams{ProgressToken: StringToken("a\"b"), Progress: f, Total: &f, Message: "half\n"}
+		got, err := p.AppendJSON(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back ProgressParams
+		if err := json.Unmarshal(got, &back); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
+		if back.Progress != f || *back.Total != f || back.Message != p.Message || back.ProgressToken != p.ProgressToken {
+			t.Errorf("%s is not %+v", got, p)
+		}
+	}
+	if got, err := (&ProgressParams{ProgressToken: IntToken(1), Progress: math.Inf(1)}).AppendJSON(nil); err == nil {
+		t.Errorf("infinite progress: %s", got)
 	}
 }
 

@@ -81,11 +81,18 @@ func NewRequest(method string, params any) (*Request, error) {
 	if params == nil {
 		return &Request{Method: method}, nil
 	}
-	b, err := json.Marshal(params)
+	b, err := marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode params of %s: %w", method, err)
 	}
 	return &Request{Method: method, Params: b}, nil
+}
+
+func marshal(v any) (jsontext.Value, error) {
+	if a, ok := v.(Appender); ok {
+		return a.AppendJSON(nil)
+	}
+	return json.Marshal(v)
 }
 
 // A Response answers the request with the same ID.

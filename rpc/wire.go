@@ -365,13 +365,21 @@ func skipSpace(b []byte, i int) int {
 }
 
 func skipString(b []byte, i int) int {
-	for i = plain(b, i+1); i < len(b) && b[i] != '"'; i = plain(b, i) {
-		if b[i] == '\\' {
-			i++
+	for i++; i < len(b); i++ {
+		k := bytes.IndexByte(b[i:], '"')
+		if k < 0 {
+			break
 		}
-		i = min(i+1, len(b))
+		i += k
+		escapes := 0
+		for b[i-escapes-1] == '\\' {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			return i + 1
+		}
 	}
-	return min(i+1, len(b))
+	return len(b)
 }
 
 func skipValue(b []byte, i int) int {
