@@ -43,18 +43,24 @@ func (e *event) append(b []byte) []byte {
 	return append(append(append(b, "data: "...), rest...), '\n', '\n')
 }
 
-// sseWriter writes events to one HTTP response. Each event is one write and one
-// flush, with a deadline, so that a client that does not read cannot hold the
-// writer for ever. Its methods may be called from several goroutines.
+// sseWriter writes events to one HTTP response. An event is on its way when
+// write returns: by itself, or, in a burst, with those that come while the one
+// before it is being written. Each write has a deadline, so that a client that
+// does not read cannot hold the writer for ever. Its methods may be called from
+// several goroutines.
 type sseWriter struct {
 	w     http.ResponseWriter
 	rc    *http.ResponseController
 	limit time.Duration // of one write
 	fail  func()        // called once when a write fails; may be nil
 
-	mu    sync.Mutex
-	err   error // why nothing more is written
-	quiet bool  // nothing was written since the last tick of the wheel
+	mu      sync.Mutex
+	err     error     // why nothing more is written
+	quiet   bool      // nothing was written since the last tick of the wheel
+	last    time.Time // when the last event came
+	pending []byte    // events of a burst that wait
+	burst   bool      // a goroutine writes what is pending; until then w is its own
+	turn    sync.Cond // the goroutine took pending, or has ended
 }
 
 // openSSE sends the header of a stream.
@@ -64,7 +70,9 @@ func openSSE(w http.ResponseWriter, limit time.Duration) *sseWriter {
 	h["Cache-Control"] = []string{"no-cache, no-transform"}
 	h["X-Accel-Buffering"] = []string{"no"}
 	w.WriteHeader(http.StatusOK)
-	return &sseWriter{w: w, rc: http.NewResponseController(w), limit: limit}
+	s := &sseWriter{w: w, rc: http.NewResponseController(w), limit: limit}
+	s.turn.L = &s.mu
+	return s
 }
 
 // write sends one event.
@@ -81,20 +89,66 @@ func (s *sseWriter) raw(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.quiet = false
-	return s.locked(b, s.limit)
-}
-
-func (s *sseWriter) locked(b []byte, limit time.Duration) error {
+	now := time.Now()
+	gap := now.Sub(s.last)
+	s.last = now
+	if !s.burst && gap > burstGap || len(b) > pooledBuffer {
+		return s.now(b, s.limit)
+	}
+	for s.err == nil && s.burst && len(s.pending) > pooledBuffer {
+		s.turn.Wait()
+	}
 	if s.err != nil {
 		return s.err
 	}
+	s.pending = append(s.pending, b...)
+	if !s.burst {
+		s.burst = true
+		go s.writeBurst()
+	}
+	return nil
+}
+
+// now writes b at once, behind what is pending. The caller holds mu.
+func (s *sseWriter) now(b []byte, limit time.Duration) error {
+	for s.burst {
+		s.turn.Wait()
+	}
+	if s.err == nil {
+		s.failed(s.put(b, limit))
+	}
+	return s.err
+}
+
+// writeBurst writes what is pending until nothing is. Whoever closes the writer
+// waits for it.
+func (s *sseWriter) writeBurst() {
+	var spare []byte
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.pending) > 0 && s.err == nil {
+		b := s.pending
+		s.pending = spare[:0]
+		s.turn.Broadcast()
+		s.mu.Unlock()
+		err := s.put(b, s.limit)
+		s.mu.Lock()
+		s.failed(err)
+		spare = b
+	}
+	s.pending, s.burst = nil, false
+	s.turn.Broadcast()
+}
+
+// put writes and flushes b.
+func (s *sseWriter) put(b []byte, limit time.Duration) error {
 	bounded := limit > 0 && s.rc.SetWriteDeadline(time.Now().Add(writeTime(limit, len(b)))) == nil
 	if _, err := s.w.Write(b); err != nil {
-		return s.failed(err)
+		return err
 	}
 	// A writer that cannot flush buffers the whole answer: slow, not wrong.
 	if err := s.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return s.failed(err)
+		return err
 	}
 	if bounded {
 		// The deadline must not outlive the write: HTTP/2 resets a stream when
@@ -110,19 +164,26 @@ func writeTime(limit time.Duration, n int) time.Duration {
 	return limit + time.Duration(n/slowestClient)*time.Second
 }
 
-func (s *sseWriter) failed(err error) error {
+// failed notes why a write failed, if it did. The caller holds mu.
+func (s *sseWriter) failed(err error) {
+	if err == nil || s.err != nil {
+		return
+	}
 	s.err = err
 	if s.fail != nil {
 		s.fail()
 	}
-	return err
 }
 
-// close ends the use of the response: after it, nothing touches the
-// ResponseWriter any more, as net/http demands of a handler that returned.
+// close ends the use of the response: what is pending is written, and after it
+// nothing touches the ResponseWriter any more, as net/http demands of a handler
+// that returned.
 func (s *sseWriter) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for s.burst {
+		s.turn.Wait()
+	}
 	if s.err == nil {
 		s.err = rpc.ErrClosed
 	}
@@ -139,8 +200,12 @@ func (s *sseWriter) keepAlive() {
 		s.quiet = true
 		return
 	}
-	_ = s.locked([]byte(":\n\n"), keepAliveWriteTime)
+	_ = s.now([]byte(":\n\n"), keepAliveWriteTime)
 }
+
+// burstGap is how soon after another an event belongs to a burst. It is about
+// what a write costs: who sends more slowly loses nothing by waiting for it.
+const burstGap = 50 * time.Microsecond
 
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, 1024)) }}
 
