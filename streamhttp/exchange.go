@@ -352,12 +352,12 @@ func (a *answer) leave() {
 		return
 	}
 	a.gone = true
-	if a.left != nil {
-		close(a.left)
-	}
 	if a.sse != nil {
 		a.sse.close()
 		a.h.keepAlive.remove(a.sse)
+	}
+	if a.left != nil {
+		close(a.left)
 	}
 }
 
