@@ -198,6 +198,20 @@ func (d *Duplex) Close() error {
 	}
 }
 
+// Drain waits until no request is being handled any more, with all responses
+// given to the stream, or until ctx ends. It does not keep new requests from
+// coming: a server that shuts down refuses them first, and closes afterwards.
+func (d *Duplex) Drain(ctx context.Context) error {
+	select {
+	case <-d.work.drained():
+		return nil
+	case <-d.ctx.Done():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // Done is closed when the connection has ended and all its goroutines have.
 func (d *Duplex) Done() <-chan struct{} { return d.done }
 

@@ -140,6 +140,7 @@ type work struct {
 	waiting []*exchange
 	bytes   int // of those that wait
 	stopped bool
+	idle    chan struct{} // closed when nothing runs; nil when nobody waits
 }
 
 // size is about the memory that a request holds while it waits.
@@ -175,7 +176,10 @@ func (w *work) next() *exchange {
 	defer w.mu.Unlock()
 	if len(w.waiting) == 0 {
 		w.waiting = nil
-		w.running--
+		if w.running--; w.running == 0 && w.idle != nil {
+			close(w.idle)
+			w.idle = nil
+		}
 		return nil
 	}
 	x := w.waiting[0]
@@ -183,6 +187,21 @@ func (w *work) next() *exchange {
 	w.waiting = w.waiting[1:]
 	w.bytes -= x.size()
 	return x
+}
+
+// drained returns a channel that is closed once nothing runs.
+func (w *work) drained() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.idle == nil {
+		w.idle = make(chan struct{})
+	}
+	idle := w.idle
+	if w.running == 0 {
+		close(w.idle)
+		w.idle = nil
+	}
+	return idle
 }
 
 // stop drops what waits, and lets nothing more start.

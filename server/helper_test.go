@@ -3,8 +3,10 @@ package server_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -75,6 +77,46 @@ func (w *wire) onRequest(f func(ctx context.Context, req *rpc.Request) (any, err
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reply = f
+}
+
+// note waits for the nth notification, counted from 0.
+func (w *wire) note(n int) *rpc.Request {
+	w.t.Helper()
+	for {
+		w.mu.Lock()
+		if n < len(w.notes) {
+			defer w.mu.Unlock()
+			return w.notes[n]
+		}
+		more := w.more
+		w.mu.Unlock()
+		select {
+		case <-more:
+		case <-time.After(10 * time.Second):
+			w.t.Fatalf("notification %d did not come", n)
+		}
+	}
+}
+
+// want is note for one of which the method and the params are known.
+func (w *wire) want(n int, method string, params ...string) {
+	w.t.Helper()
+	got := w.note(n)
+	if got.Method != method {
+		w.t.Fatalf("notification %d is %s %s, want %s", n, got.Method, got.Params, method)
+	}
+	for _, p := range params {
+		if !strings.Contains(string(got.Params), p) {
+			w.t.Fatalf("%s has %s, want %s in it", method, got.Params, p)
+		}
+	}
+}
+
+// noted is how many notifications came so far.
+func (w *wire) noted() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.notes)
 }
 
 // send makes a request with params as they are.

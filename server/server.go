@@ -157,6 +157,12 @@ func (s *Server) Bind(ctx context.Context, conn rpc.Conn) rpc.Handler {
 // errStopping answers requests that come after Shutdown.
 var errStopping = rpc.Errorf(rpc.CodeInternalError, "the server is shutting down: connect again later")
 
+// drainer is a connection that can tell when all responses are written. Where
+// it cannot, its transport has a graceful end of its own.
+type drainer interface {
+	Drain(ctx context.Context) error
+}
+
 // Shutdown ends the server gracefully: new requests are refused, subscriptions
 // end with their result, requests under way may finish. Then, or when ctx
 // ends, all connections are closed. It returns ctx's error when something was
@@ -178,6 +184,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	for _, ss := range open {
+		if d, ok := ss.conn.(drainer); ok {
+			err = errors.Join(err, d.Drain(ctx))
+		}
 		if cerr := ss.conn.Close(); cerr != nil && !errors.Is(cerr, rpc.ErrClosed) {
 			s.log.Debug("closing a connection", "error", cerr)
 		}

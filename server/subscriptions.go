@@ -66,9 +66,14 @@ func (h *hub) close() {
 	close(h.done)
 }
 
+// join adds a subscriber. It is not told of what changed before.
 func (h *hub) join(sub *subscriber) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.timer != nil && h.timer.Stop() {
+		h.workers.leave()
+	}
+	h.tell()
 	h.subs[sub] = struct{}{}
 }
 
