@@ -140,6 +140,21 @@ func (p *PendingCall) Wait(ctx context.Context, result any) error {
 	}
 }
 
+// Unsent ends the call because sending it failed with err, and returns err, or,
+// where a response came all the same, its outcome: a connection may end while
+// the sender has not yet heard that it was done.
+func (p *PendingCall) Unsent(err error, result any) error {
+	p.Abandon()
+	select {
+	case e := <-p.ended:
+		if e.res != nil {
+			return p.outcome(e, result)
+		}
+	default:
+	}
+	return err
+}
+
 func (p *PendingCall) outcome(e ended, result any) error {
 	if e.err != nil {
 		return e.err

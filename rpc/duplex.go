@@ -246,8 +246,7 @@ func (d *Duplex) call(ctx context.Context, req *Request, result any, send func(f
 		return err
 	}
 	if err := send(func() error { return d.write(ctx, req) }); err != nil {
-		p.Abandon()
-		return err
+		return p.Unsent(err, result)
 	}
 	return p.Wait(ctx, result)
 }
