@@ -41,6 +41,7 @@ func cannotAsk(t *testing.T, e era, tool string) {
 }
 
 func TestElicitation(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		runs := new(atomic.Int64)
 		addTool(e, "ask", func(ctx context.Context, _ none) (string, error) {
@@ -79,6 +80,7 @@ func TestElicitation(t *testing.T) {
 }
 
 func TestElicitURL(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		addTool(e, "visit", func(ctx context.Context, _ none) (string, error) {
 			res, err := server.CallFrom(ctx).Elicit(ctx, "site", &mcp.ElicitParams{
@@ -109,6 +111,7 @@ func TestElicitURL(t *testing.T) {
 }
 
 func TestSampling(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		sample := func(tools ...mcp.Tool) func(context.Context, none) (string, error) {
 			return func(ctx context.Context, _ none) (string, error) {
@@ -151,6 +154,7 @@ func TestSampling(t *testing.T) {
 }
 
 func TestAskTogetherAndRoots(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		runs := new(atomic.Int64)
 		addTool(e, "both", func(ctx context.Context, _ none) (string, error) {
@@ -180,6 +184,7 @@ func TestAskTogetherAndRoots(t *testing.T) {
 }
 
 func TestAskInSequence(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		if !e.since(mcp.V20250618) {
 			return // TestElicitation has what happens there
@@ -222,6 +227,7 @@ func TestAskInSequence(t *testing.T) {
 }
 
 func TestPromptsAndResourcesAsk(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		if !e.since(mcp.V20250618) {
 			return
@@ -257,6 +263,7 @@ func TestPromptsAndResourcesAsk(t *testing.T) {
 // A client that sends back another state than it got, or for another request,
 // is refused: the state is sealed.
 func TestStateIsSealed(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		if !e.modern() {
 			return // only there do states travel

@@ -17,6 +17,7 @@ import (
 )
 
 func TestResources(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		read := func(_ context.Context, p *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: p.URI, Text: "text"}, {URI: p.URI, Blob: []byte{1, 2}}}}, nil
@@ -58,6 +59,7 @@ func count[T any](t *testing.T, seq iter.Seq2[*T, error]) (n int) {
 }
 
 func TestPromptsAndCompletion(t *testing.T) {
+	t.Parallel()
 	complete := func(_ context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
 		values := make([]string, 150)
 		for i := range values {
@@ -93,6 +95,7 @@ func TestPromptsAndCompletion(t *testing.T) {
 }
 
 func TestPagination(t *testing.T) {
+	t.Parallel()
 	eachEra(t, &server.Options{PageSize: 3}, func(t *testing.T, e era) {
 		for i := range 10 {
 			addTool(e, fmt.Sprintf("tool%02d", i), func(context.Context, none) (string, error) { return "", nil })
@@ -119,6 +122,7 @@ func TestPagination(t *testing.T) {
 }
 
 func TestLogging(t *testing.T) {
+	t.Parallel()
 	capabilities := &mcp.ServerCapabilities{Logging: &mcp.Support{}}
 	eachEra(t, &server.Options{Capabilities: capabilities}, func(t *testing.T, e era) {
 		addTool(e, "log", func(ctx context.Context, _ none) (string, error) {
@@ -147,6 +151,7 @@ func TestLogging(t *testing.T) {
 }
 
 func TestListChangedAndUpdates(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		addTool(e, "old", func(context.Context, none) (string, error) { return "", nil })
 		err := e.srv.AddResource(mcp.Resource{URI: "a://one", Name: "one"}, func(context.Context, *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
@@ -189,6 +194,7 @@ func TestListChangedAndUpdates(t *testing.T) {
 }
 
 func TestCustomMethods(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		told := make(chan string, 1)
 		err := errors.Join(
@@ -224,6 +230,7 @@ func TestCustomMethods(t *testing.T) {
 }
 
 func TestPing(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		err := e.connect().Ping(t.Context())
 		if e.modern() {
@@ -239,6 +246,7 @@ func TestPing(t *testing.T) {
 }
 
 func TestUnsupportedFeatures(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		c := e.connect() // the server has nothing
 		ctx := t.Context()
@@ -255,6 +263,7 @@ func TestUnsupportedFeatures(t *testing.T) {
 }
 
 func TestShutdownWaitsForCalls(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		started, finish := make(chan struct{}), make(chan struct{})
 		addTool(e, "slow", func(context.Context, none) (string, error) {
@@ -285,6 +294,7 @@ func TestShutdownWaitsForCalls(t *testing.T) {
 }
 
 func TestCloseEndsCalls(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		started := make(chan struct{})
 		addTool(e, "wait", func(ctx context.Context, _ none) (string, error) {

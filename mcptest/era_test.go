@@ -29,7 +29,7 @@ type era struct {
 // eachEra runs fn in every cell. What fn adds to the server is there before the
 // client, which connect makes, comes.
 func eachEra(t *testing.T, opts *server.Options, fn func(t *testing.T, e era)) {
-	t.Parallel()
+	t.Helper()
 	mcptest.EachRevision(t, func(t *testing.T, env mcptest.Env) {
 		e := era{Env: env, srv: server.New(mcp.Implementation{Name: "matrix", Version: "1"}, opts), opts: &client.Options{}}
 		fn(t, e)
@@ -98,6 +98,7 @@ func textOf(t *testing.T, res *mcp.CallToolResult) string {
 }
 
 func TestIdentity(t *testing.T) {
+	t.Parallel()
 	eachEra(t, &server.Options{Instructions: "be kind"}, func(t *testing.T, e era) {
 		addTool(e, "t", func(ctx context.Context, _ none) (string, error) {
 			c := server.CallFrom(ctx)
@@ -117,6 +118,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestTypedTools(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		addTool(e, "sum", func(_ context.Context, in numbers) (map[string]int64, error) {
 			return map[string]int64{"sum": in.A + in.B}, nil
@@ -138,6 +140,7 @@ func TestTypedTools(t *testing.T) {
 }
 
 func TestToolErrors(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		addTool(e, "fail", func(context.Context, none) (string, error) { return "", errors.New("out of oak") })
 		addTool(e, "refuse", func(context.Context, none) (string, error) { return "", rpc.Errorf(-7, "not for you") })
@@ -170,6 +173,7 @@ func TestToolErrors(t *testing.T) {
 }
 
 func TestDynamicTools(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		schema := jsontext.Value(`{"type":"object","properties":{"n":{"type":"integer","minimum":1}},"required":["n"],"x-keep":true}`)
 		err := e.srv.AddTool(mcp.Tool{Name: "raw", InputSchema: schema}, func(_ context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
@@ -193,6 +197,7 @@ func TestDynamicTools(t *testing.T) {
 }
 
 func TestContents(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		big := strings.Repeat("é\n", 1<<19)
 		blocks := []mcp.Content{
@@ -218,6 +223,7 @@ func TestContents(t *testing.T) {
 }
 
 func TestConcurrentCalls(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		const n = 64
 		arrived := make(chan struct{}, n)
@@ -255,6 +261,7 @@ func TestConcurrentCalls(t *testing.T) {
 }
 
 func TestCancellation(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		started, ended := make(chan struct{}), make(chan error, 1)
 		addTool(e, "wait", func(ctx context.Context, _ none) (string, error) {
@@ -282,6 +289,7 @@ func TestCancellation(t *testing.T) {
 }
 
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {
 		const n = 1000
 		addTool(e, "work", func(ctx context.Context, _ none) (string, error) {

@@ -2,7 +2,6 @@ package mcptest_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 
 	"github.com/tenon-mcp/tenon/client"
@@ -14,6 +13,8 @@ import (
 
 // The whole of a conversation in each revision, as testdata/conversation.txtar
 // shows it.
+//
+//nolint:paralleltest // its subtests write one file together
 func TestConversation(t *testing.T) {
 	srv := server.New(mcp.Implementation{Name: "clerk", Title: "The clerk", Version: "1"}, &server.Options{Instructions: "Ask first."})
 	server.AddTool(srv, mcp.Tool{Name: "add", Title: "Add", Description: "Add numbers"}, func(_ context.Context, in numbers) (numbers, error) {
@@ -78,15 +79,16 @@ func TestFakeClient(t *testing.T) {
 }
 
 func ExamplePair() {
-	var t *testing.T // the one of the test
-	srv := server.New(mcp.Implementation{Name: "sample", Version: "1"}, nil)
-	server.AddTool(srv, mcp.Tool{Name: "double"}, func(_ context.Context, in numbers) (int64, error) { return 2 * in.A, nil })
-	if t == nil {
-		return // an Example has no test to end with
+	test := func(t *testing.T) {
+		srv := server.New(mcp.Implementation{Name: "sample", Version: "1"}, nil)
+		server.AddTool(srv, mcp.Tool{Name: "double"}, func(_ context.Context, in numbers) (int64, error) { return 2 * in.A, nil })
+		c := mcptest.Pair(t, srv, nil)
+		got, err := client.CallTool[int64](t.Context(), c, "double", numbers{A: 21})
+		if err != nil || got != 42 {
+			t.Errorf("got %d, %v", got, err)
+		}
 	}
-	c := mcptest.Pair(t, srv, nil)
-	got, err := client.CallTool[int64](t.Context(), c, "double", numbers{A: 21})
-	fmt.Println(got, err)
+	_ = test // go test runs it as a TestXxx function
 }
 
 func ExampleEachRevision() {
