@@ -4,6 +4,7 @@ go 1.26
 
 require (
 	github.com/go-json-experiment/json v1.27.2
+	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/tenon-mcp/tenon v0.0.0
 )
@@ -13,6 +14,8 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
 	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
+	golang.org/x/sys v0.26.0 // indirect
+	golang.org/x/tools v0.26.0 // indirect
 )
 
 replace github.com/tenon-mcp/tenon => ../..
