@@ -35,8 +35,8 @@ func cannotAsk(t *testing.T, e era, tool string) {
 		isCode(t, "a client that cannot be asked", err, mcp.CodeMissingCapability)
 		return
 	}
-	if err == nil && !res.IsError {
-		t.Errorf("a client that cannot be asked: %+v", res)
+	if err != nil || !res.IsError {
+		t.Errorf("a client that cannot be asked: %+v, %v", res, err)
 	}
 }
 

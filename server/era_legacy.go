@@ -149,6 +149,9 @@ func (legacy) finish(_ context.Context, c *Call, res any, err error) (any, error
 		return nil, rpc.Errorf(rpc.CodeInternalError, "this revision cannot ask with a result")
 	case errors.Is(err, mcp.ErrMissingCapability): // the code belongs to the modern era
 		e, _ := errors.AsType[*rpc.Error](err)
+		if c.Method.Name == mcp.MethodToolsCall { // the model can tell its user, or try without
+			return mcp.Downgrade(c.Version, toolError(errors.New(e.Message))), nil
+		}
 		return nil, rpc.Errorf(rpc.CodeInternalError, "%s", e.Message)
 	case err != nil:
 		return nil, err

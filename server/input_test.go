@@ -365,13 +365,16 @@ func TestMissingCapabilities(t *testing.T) {
 			t.Errorf("%s %s: %s, %v", tc.tool, tc.capabilities, e.Data, err)
 		}
 		w.initialize(mcp.V20251125, tc.capabilities)
-		if e := w.wants(rpc.CodeInternalError, "tools/call", `{"name":"`+tc.tool+`"}`); !strings.Contains(e.Message, tc.missing) {
-			t.Errorf("legacy: %v", e)
+		raw := w.must("tools/call", `{"name":"`+tc.tool+`"}`) // the model is told, as the code is of the modern era
+		if !decode[mcp.CallToolResult](t, raw).IsError || !strings.Contains(text(t, raw), tc.missing) {
+			t.Errorf("legacy: %s", raw)
 		}
 	}
 	old := dial(t, s)
 	old.initialize(mcp.V20250326, everything)
-	old.wants(rpc.CodeInternalError, "tools/call", `{"name":"form"}`)
+	if raw := old.must("tools/call", `{"name":"form"}`); !decode[mcp.CallToolResult](t, raw).IsError {
+		t.Errorf("a revision without elicitation: %s", raw)
+	}
 }
 
 func TestLegacyRefusals(t *testing.T) {

@@ -26,6 +26,9 @@ type Limits struct {
 	// QueuedLogs is how many unsolicited log messages wait for one slow
 	// session; the oldest give way.
 	QueuedLogs int
+	// QueuedUpdates is how many changes of resources wait for one slow
+	// subscriber. Further changes of a resource that waits are told with it.
+	QueuedUpdates int
 	// QueuedNotifications is how many notifications of one client wait for
 	// the callbacks of the server's author; further ones are dropped.
 	QueuedNotifications int
@@ -51,6 +54,8 @@ const (
 	defaultStateBytes = 256 << 10
 	// A burst during a network hiccup.
 	defaultQueuedLogs = 256
+	// As the logs above; each is a URI that is there anyway.
+	defaultQueuedUpdates = 256
 	// The callbacks are short; a client that fills this is broken or hostile.
 	defaultQueuedNotifications = 256
 	// defaultPageSize is above what nearly all servers have, as there are
@@ -76,6 +81,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.Questions, defaultQuestions},
 		{&l.StateBytes, defaultStateBytes},
 		{&l.QueuedLogs, defaultQueuedLogs},
+		{&l.QueuedUpdates, defaultQueuedUpdates},
 		{&l.QueuedNotifications, defaultQueuedNotifications},
 	} {
 		if *f.field == 0 {

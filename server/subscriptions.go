@@ -121,10 +121,10 @@ func (h *hub) updated(uri string) {
 	}
 }
 
-// subscriber is one who wants to hear of events. Its queue is bounded by what
-// it asked for: a list that changed twice is told once, and so is a resource.
+// subscriber is one who wants to hear of events. A list that changed twice
+// before it was told is told once, and so is a resource when the queue is full.
 type subscriber struct {
-	maxURIs, maxLogs int
+	maxURIs, maxUpdates, maxLogs int
 	// deliver is called, once, when there is something to take after there was
 	// nothing. It must return at once.
 	deliver func()
@@ -140,7 +140,7 @@ type subscriber struct {
 }
 
 func (h *hub) newSubscriber(f mcp.Filter, l Limits) *subscriber {
-	sub := &subscriber{maxURIs: l.Subscriptions, maxLogs: l.QueuedLogs, uris: map[string]bool{}, held: true}
+	sub := &subscriber{maxURIs: l.Subscriptions, maxUpdates: l.QueuedUpdates, maxLogs: l.QueuedLogs, uris: map[string]bool{}, held: true}
 	for _, w := range []struct {
 		on   bool
 		list lists
@@ -186,7 +186,8 @@ func (s *subscriber) listChanged(l lists) {
 func (s *subscriber) updated(uri string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits, wanted := s.uris[uri]; !wanted || waits {
+	waits, wanted := s.uris[uri]
+	if !wanted || waits && over(len(s.queue)+1, s.maxUpdates) {
 		return
 	}
 	s.uris[uri] = true

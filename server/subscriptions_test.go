@@ -231,7 +231,7 @@ func (c *stuck) Notify(_ context.Context, req *rpc.Request) error {
 func TestSlowSubscriberBlocksNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := withResources(t, &server.Options{Limits: server.Limits{QueuedLogs: 2}})
+		s := withResources(t, &server.Options{Limits: server.Limits{QueuedLogs: 2, QueuedUpdates: 2}})
 		conn := &stuck{free: make(chan struct{})}
 		h := s.Bind(t.Context(), conn)
 		handle := func(id int64, method, params string) {
@@ -271,6 +271,20 @@ func TestSlowSubscriberBlocksNobody(t *testing.T) {
 			t.Errorf("not coalesced: %v", counts)
 		}
 	})
+}
+
+func TestEveryUpdateIsTold(t *testing.T) {
+	t.Parallel()
+	s := withResources(t, nil)
+	w := dial(t, s)
+	w.initialize(mcp.V20251125, "{}")
+	w.must("resources/subscribe", `{"uri":"x:a"}`)
+	for range 100 {
+		s.ResourceUpdated(t.Context(), "x:a")
+	}
+	for i := range 100 {
+		w.want(i, "notifications/resources/updated", "x:a")
+	}
 }
 
 func TestListChangesAreToldOnce(t *testing.T) {
