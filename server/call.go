@@ -39,6 +39,7 @@ type Call struct {
 	peer    rpc.Peer
 	req     *rpc.Request
 	handle  Handler
+	keep    func(res any) any // encodes the result once for all; nil where that is not so
 	token   mcp.ProgressToken
 	level   mcp.LoggingLevel // of a modern request
 

@@ -24,6 +24,7 @@ type features struct {
 	notifications map[string]func(context.Context, *rpc.Request) // of extensions
 	capabilities  mcp.ServerCapabilities
 	declared      map[string]bool // by dotted name
+	encoded       *encodedResults // of this state
 }
 
 func newFeatures(s *Server) *features {
@@ -50,6 +51,7 @@ func newFeatures(s *Server) *features {
 // declare makes the capabilities follow the features. What was declared stays
 // declared when the last feature goes: the client may have built on it.
 func (f *features) declare() {
+	f.encoded = new(encodedResults)
 	c := &f.capabilities
 	if len(f.tools.keys) > 0 && c.Tools == nil {
 		c.Tools = &mcp.ListCapability{ListChanged: true}
@@ -90,6 +92,8 @@ type method struct {
 	row    mcp.Method
 	decode func(raw jsontext.Value) (any, error)
 	handle Handler
+	// fixed: the result follows from the features, the revision and the cursor.
+	fixed bool
 }
 
 // on makes a method of a function with typed params.
@@ -106,19 +110,25 @@ func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) met
 	}
 }
 
+// fixed marks a method whose result is encoded once.
+func fixed(m method) method {
+	m.fixed = true
+	return m
+}
+
 // methods are those of the protocol that a server answers.
 var methods = rows(map[string]method{
 	mcp.MethodInitialize:            on(initialize),
 	mcp.MethodPing:                  on(ping),
-	mcp.MethodDiscover:              on(discover),
-	mcp.MethodToolsList:             on(listTools),
+	mcp.MethodDiscover:              fixed(on(discover)),
+	mcp.MethodToolsList:             fixed(on(listTools)),
 	mcp.MethodToolsCall:             on(callTool),
-	mcp.MethodResourcesList:         on(listResources),
-	mcp.MethodResourceTemplatesList: on(listTemplates),
+	mcp.MethodResourcesList:         fixed(on(listResources)),
+	mcp.MethodResourceTemplatesList: fixed(on(listTemplates)),
 	mcp.MethodResourcesRead:         on(readResource),
 	mcp.MethodResourcesSubscribe:    on(subscribe),
 	mcp.MethodResourcesUnsubscribe:  on(unsubscribe),
-	mcp.MethodPromptsList:           on(listPrompts),
+	mcp.MethodPromptsList:           fixed(on(listPrompts)),
 	mcp.MethodPromptsGet:            on(getPrompt),
 	mcp.MethodComplete:              on(complete),
 	mcp.MethodSetLevel:              on(setLevel),

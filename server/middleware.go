@@ -32,6 +32,7 @@ func (s *Server) buildChain() {
 		h = v(h)
 	}
 	s.chain.Store(&h)
+	s.plain.Store(len(s.middleware) == 0)
 }
 
 // contained makes a panic of h an error, which middleware sees like any other.

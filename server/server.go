@@ -97,6 +97,7 @@ type Server struct {
 	// Read without a lock; changed under mu.
 	features atomic.Pointer[features]
 	chain    atomic.Pointer[Handler]
+	plain    atomic.Bool // there is no middleware
 
 	mu         sync.Mutex
 	middleware []Middleware

@@ -59,7 +59,13 @@ func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (re
 	res, err = s.handle(ctx, c, meta)
 	c.end() // nothing is sent behind the result
 	s.report(ctx, c, err)
-	return c.era.finish(ctx, c, res, err)
+	if _, done := res.(encoded); done {
+		return res, err
+	}
+	if res, err = c.era.finish(ctx, c, res, err); err == nil && c.keep != nil {
+		res = c.keep(res)
+	}
+	return res, err
 }
 
 func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (any, error) {
@@ -69,6 +75,12 @@ func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (an
 	m, ok := s.method(c)
 	if !ok {
 		return nil, mcp.MethodNotFound(capped(c.req.Method))
+	}
+	if kept, key := s.keeper(c, m); kept != nil {
+		if e, ok := kept.get(key); ok {
+			return e, nil
+		}
+		c.keep = func(res any) any { return kept.keep(key, res) }
 	}
 	c.handle = s.contained(m.handle)
 	var err error
