@@ -35,7 +35,7 @@ var imports = map[string]struct{ own, others []string }{
 		[]string{jsonV2, jsonSchema, uriTemplate},
 	},
 	"client":     {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2, jsonSchema, uriTemplate}},
-	"stdio":      {[]string{"rpc", "internal/"}, []string{jsonV2, sysCalls}},
+	"stdio":      {[]string{"rpc", "internal/"}, []string{jsonV2}},
 	"streamhttp": {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2}},
 	// Layer 3: the front door, and testing.
 	"":        {[]string{"rpc", "mcp", "server", "client", "stdio", "streamhttp", "internal/"}, []string{jsonV2}},
@@ -61,7 +61,6 @@ const (
 	jsonV2      = "github.com/go-json-experiment/json"
 	jsonSchema  = "github.com/google/jsonschema-go"
 	uriTemplate = "github.com/yosida95/uritemplate/v3"
-	sysCalls    = "golang.org/x/sys"
 	goCmp       = "github.com/google/go-cmp"
 )
 
