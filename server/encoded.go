@@ -50,7 +50,7 @@ func (r *encodedResults) put(k encodedKey, e encoded) {
 	if r.all == nil {
 		r.all = make(map[encodedKey]encoded)
 	}
-	if len(r.all) < maxEncoded {
+	if len(r.all) < maxEncoded || k.cursor == "" { // first pages always have a place
 		r.all[k] = e
 	}
 }

@@ -60,6 +60,7 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 	s.hub.join(sub)
 	if ss.ctx.Err() != nil { // the connection ended, and end did not see sub
 		s.hub.leave(sub)
+		sub.close()
 	}
 	if r, ok := version.Revision(); ok {
 		ss.conn.AllowBatch(r.Batch)
@@ -119,14 +120,19 @@ func (legacy) askOne(ctx context.Context, c *Call, q Question) error {
 	return nil
 }
 
-// withdraw cancels a question that nobody waits for any more.
+// withdraw cancels a question that nobody waits for any more: on the stream of
+// the call while that is open, as that is where the question went.
 func (c *Call) withdraw(ctx context.Context, id rpc.ID) {
 	reason := "the server does not wait any longer"
 	req, err := rpc.NewRequest(mcp.NotificationCancelled, &mcp.CancelledParams{RequestID: id, Reason: reason})
 	if err != nil {
 		return
 	}
-	if err := c.session.conn.Notify(context.WithoutCancel(ctx), req); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if c.peer.Notify(ctx, req) == nil {
+		return
+	}
+	if err := c.session.conn.Notify(ctx, req); err != nil {
 		c.session.server.log.Debug("a question could not be withdrawn", "error", err)
 	}
 }
@@ -144,17 +150,23 @@ func (legacy) finish(_ context.Context, c *Call, res any, err error) (any, error
 		ss.initID = rpc.ID{}
 		ss.mu.Unlock()
 	}
-	switch {
-	case errors.Is(err, ErrInputRequired):
-		return nil, rpc.Errorf(rpc.CodeInternalError, "this revision cannot ask with a result")
-	case errors.Is(err, mcp.ErrMissingCapability): // the code belongs to the modern era
-		e, _ := errors.AsType[*rpc.Error](err)
+	if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == mcp.CodeMissingCapability { // the code belongs to the modern era
 		if c.Method.Name == mcp.MethodToolsCall { // the model can tell its user, or try without
 			return mcp.Downgrade(c.Version, toolError(errors.New(e.Message))), nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInternalError, "%s", e.Message)
-	case err != nil:
+	}
+	if errors.Is(err, ErrInputRequired) || err == nil && asks(res) {
+		return nil, rpc.Errorf(rpc.CodeInternalError, "this revision cannot ask with a result")
+	}
+	if err != nil {
 		return nil, err
 	}
 	return mcp.Downgrade(c.Version, res), nil
+}
+
+// asks reports whether a result is one of the modern era that asks.
+func asks(res any) bool {
+	r, ok := res.(mcp.AnyResult)
+	return ok && r.CommonResult().ResultType == mcp.ResultInputRequired
 }

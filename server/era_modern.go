@@ -55,12 +55,14 @@ func (modern) resume(ctx context.Context, c *Call, a *mcp.Answers) error {
 	in.state = st.Value
 	if in.answers == nil {
 		in.answers = st.Answers
-		return nil
 	}
 	for key, answer := range st.Answers {
 		if _, newer := in.answers[key]; !newer {
 			in.answers[key] = answer
 		}
+	}
+	if over(len(in.answers), limit) {
+		return mcp.InvalidParams("params.inputResponses and requestState have more than %d answers", limit)
 	}
 	return nil
 }
@@ -106,7 +108,7 @@ func (c *Call) answer(key string) (jsontext.Value, bool) {
 	return a, ok
 }
 
-// pose puts a question into the result.
+// pose puts a question into the result, which is made after the call is over.
 func (c *Call) pose(q Question) error {
 	params, err := json.Marshal(mcp.Downgrade(c.Version, q.params))
 	if err != nil {
@@ -114,6 +116,12 @@ func (c *Call) pose(q Question) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.over {
+		return errOver
+	}
+	if limit := c.session.server.opts.Limits.Questions; over(len(c.input.asked)+1, limit) {
+		return fmt.Errorf("server: more questions in one round than Limits.Questions (%d)", limit)
+	}
 	if c.input.asked == nil {
 		c.input.asked = mcp.InputRequests{}
 	}
@@ -209,15 +217,13 @@ func (modern) stamp(c *Call, r *mcp.Result) {
 // finishOther gives the result of an extension's method, whatever type it has,
 // what every result must have.
 func (m modern) finishOther(c *Call, res any) (any, error) {
+	b, err := json.Marshal(res)
+	if err != nil {
+		return nil, err
+	}
 	var r mcp.Result
-	if res != nil {
-		b, err := json.Marshal(res)
-		if err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, rpc.Errorf(rpc.CodeInternalError, "the result is not an object")
-		}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, rpc.Errorf(rpc.CodeInternalError, "the result is not an object")
 	}
 	if r.ResultType == "" {
 		r.ResultType = mcp.ResultComplete

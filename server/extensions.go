@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
@@ -28,13 +29,35 @@ func (s *Server) HandleMethod(name string, h MethodHandler) error {
 	m := method{
 		row:    mcp.Method{Name: name},
 		decode: func(raw jsontext.Value) (any, error) { return raw, nil },
-		handle: func(ctx context.Context, c *Call) (any, error) { return h(ctx, c.req) },
+		handle: func(ctx context.Context, c *Call) (any, error) {
+			res, err := h(ctx, c.req)
+			if err != nil {
+				return nil, err
+			}
+			return objectOf(name, res)
+		},
 	}
 	s.change(0, func(f *features) bool {
 		f.methods = cloned(f.methods, name, m)
 		return true
 	})
 	return nil
+}
+
+// objectOf encodes the result of an extension's method here, where a panic of
+// the type's own code is contained.
+func objectOf(method string, res any) (any, error) {
+	if res == nil {
+		return jsontext.Value("{}"), nil
+	}
+	b, err := json.Marshal(res)
+	if err != nil {
+		return nil, fmt.Errorf("server: encode the result of %s: %w", method, err)
+	}
+	if jsontext.Value(b).Kind() != '{' {
+		return nil, fmt.Errorf("server: the result of %s is not an object", method)
+	}
+	return jsontext.Value(b), nil
 }
 
 // HandleNotification hears of a notification that the core does not have. The

@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
@@ -87,6 +90,22 @@ func (s *Server) change(list lists, edit func(f *features) bool) {
 	}
 }
 
+// checkDefinition refuses a feature that would break the list it is in: one
+// whose key, the name or the URI, is too long for a cursor, or that cannot be
+// encoded.
+func checkDefinition(kind, key string, def any) error {
+	if len(key) > maxKeyBytes {
+		return fmt.Errorf("server: %s %q has %d bytes in its name: %d are allowed", kind, capped(key), len(key), maxKeyBytes)
+	}
+	if !utf8.ValidString(key) {
+		return fmt.Errorf("server: %s %q is not UTF-8", kind, capped(key))
+	}
+	if _, err := json.Marshal(def); err != nil {
+		return fmt.Errorf("server: %s %q cannot be encoded: %w", kind, capped(key), err)
+	}
+	return nil
+}
+
 // method is what answers one method.
 type method struct {
 	row    mcp.Method
@@ -157,10 +176,10 @@ func (s *Server) method(c *Call) (method, bool) {
 	if !m.row.FromClient(c.Version) {
 		return m, false
 	}
-	need := m.row.Needs(c.Version)
-	if need == "completions" {
-		return m, s.opts.Complete != nil
+	if c.req.Method == mcp.MethodComplete && s.opts.Complete == nil {
+		return m, false
 	}
+	need := m.row.Needs(c.Version)
 	return m, need == "" || f.declared[need]
 }
 

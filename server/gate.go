@@ -68,15 +68,17 @@ type serial struct {
 	mu    sync.Mutex
 	queue []func()
 	busy  bool
+	full  bool // some were dropped since the queue was empty
 }
 
-// add reports whether f will run: not when too many wait, nor when workers is
-// shut.
-func (q *serial) add(f func()) bool {
+// add has f run, unless too many wait or workers is shut. It reports the first
+// one that is dropped as too many wait, until the queue has been empty again.
+func (q *serial) add(f func()) (overflow bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if over(len(q.queue)+1, q.max) {
-		return false
+		overflow, q.full = !q.full, true
+		return overflow
 	}
 	if !q.busy {
 		if !q.workers.enter() {
@@ -86,7 +88,7 @@ func (q *serial) add(f func()) bool {
 		go q.run()
 	}
 	q.queue = append(q.queue, f)
-	return true
+	return false
 }
 
 func (q *serial) run() {
@@ -94,7 +96,7 @@ func (q *serial) run() {
 	for {
 		q.mu.Lock()
 		if len(q.queue) == 0 {
-			q.busy = false
+			q.busy, q.full = false, false
 			q.mu.Unlock()
 			return
 		}

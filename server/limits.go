@@ -1,5 +1,7 @@
 package server
 
+import "unicode/utf8"
+
 // Limits bounds what a client, or a schema from elsewhere, can make a server
 // do. In every field zero means the default and a negative value means no
 // limit.
@@ -19,7 +21,7 @@ type Limits struct {
 	// Listeners is how many subscriptions/listen requests are served at once.
 	Listeners int
 	// Questions is how many answers one request may carry, in requestState
-	// and beside it.
+	// and beside it together, and how many questions one round may ask.
 	Questions int
 	// StateBytes is the size of a requestState, sealed.
 	StateBytes int
@@ -61,8 +63,12 @@ const (
 	// defaultPageSize is above what nearly all servers have, as there are
 	// clients that read the first page only.
 	defaultPageSize = 1000
-	// maxCursorBytes is longer than any name or URI that a list ends with.
-	maxCursorBytes = 16 << 10
+	// maxKeyBytes is how long a name of a feature, or a URI, may be: as much as
+	// RFC 9110, section 4.1, wants everybody to take. URIs are matched with
+	// every template, and kept by subscriptions.
+	maxKeyBytes = 8 << 10
+	// maxCursorBytes is that key with the kind of list, as Base64.
+	maxCursorBytes = (maxKeyBytes+16)*4/3 + 4
 	// maxEchoed is how much of a client's text is repeated in an error.
 	maxEchoed = 100
 )
@@ -94,10 +100,14 @@ func (l Limits) withDefaults() Limits {
 // over reports whether n is more than the limit allows.
 func over(n, limit int) bool { return limit >= 0 && n > limit }
 
-// capped shortens a client's text for an error message.
+// capped shortens a client's text for an error message, between characters.
 func capped(s string) string {
 	if len(s) <= maxEchoed {
 		return s
 	}
-	return s[:maxEchoed] + "…"
+	end := maxEchoed
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
 }

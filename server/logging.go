@@ -56,6 +56,10 @@ func (s *Server) Log(_ context.Context, level mcp.LoggingLevel, logger string, d
 	if err != nil {
 		return err
 	}
+	n, err := newNote(mcp.NotificationMessage, p)
+	if err != nil {
+		return fmt.Errorf("server: encode log message: %w", err)
+	}
 	s.mu.Lock()
 	subs := make([]*subscriber, 0, len(s.sessions))
 	for ss := range s.sessions {
@@ -67,7 +71,7 @@ func (s *Server) Log(_ context.Context, level mcp.LoggingLevel, logger string, d
 	}
 	s.mu.Unlock()
 	for _, sub := range subs {
-		sub.log(p)
+		sub.log(n)
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ func (s *Server) AddPrompt(p mcp.Prompt, h PromptHandler) error {
 		}
 		seen[a.Name] = true
 	}
+	if err := checkDefinition("prompt", p.Name, &p); err != nil {
+		return err
+	}
 	s.change(listsPrompts, func(f *features) bool {
 		f.prompts = f.prompts.with(p.Name, &prompt{p, h})
 		return true

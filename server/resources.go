@@ -19,7 +19,8 @@ type ResourceHandler func(ctx context.Context, p *mcp.ReadResourceParams) (*mcp.
 // A TemplateHandler reads a resource whose URI fits a template. vars has the
 // variables of the template, decoded; one that the URI leaves out is not there.
 // The values come from the client: one may hold "..", or "/" where it was
-// encoded. [fs.ErrNotExist] says that the resource does not exist.
+// encoded. Only a file URI never has a ".." between slashes, encoded or not.
+// [fs.ErrNotExist] says that the resource does not exist.
 type TemplateHandler func(ctx context.Context, p *mcp.ReadResourceParams, vars map[string]string) (*mcp.ReadResourceResult, error)
 
 type resource struct {
@@ -43,6 +44,9 @@ func (s *Server) AddResource(r mcp.Resource, h ResourceHandler) error {
 	}
 	if r.Name == "" {
 		return fmt.Errorf("server: resource %q has no name", r.URI)
+	}
+	if err := checkDefinition("resource", r.URI, &r); err != nil {
+		return err
 	}
 	s.change(listsResources, func(f *features) bool {
 		f.resources = f.resources.with(r.URI, &resource{r, h})
@@ -68,6 +72,9 @@ func (s *Server) AddResourceTemplate(t mcp.ResourceTemplate, h TemplateHandler) 
 	}
 	if t.Name == "" {
 		return fmt.Errorf("server: resource template %q has no name", t.URITemplate)
+	}
+	if err := checkDefinition("resource template", t.URITemplate, &t); err != nil {
+		return err
 	}
 	m, err := newMatcher(t.URITemplate)
 	if err != nil {
@@ -125,8 +132,8 @@ func listTemplates(_ context.Context, c *Call, p *mcp.ListResourceTemplatesParam
 }
 
 func readResource(ctx context.Context, c *Call, p *mcp.ReadResourceParams) (any, error) {
-	if p.URI == "" {
-		return nil, mcp.InvalidParams("params.uri is required")
+	if err := checkURI(p.URI); err != nil {
+		return nil, err
 	}
 	run, err := c.session.server.features.Load().reader(p.URI)
 	if err != nil {
@@ -151,7 +158,18 @@ func readResource(ctx context.Context, c *Call, p *mcp.ReadResourceParams) (any,
 	return &out, nil
 }
 
-func notFound(c *Call, uri string) error { return mcp.ResourceNotFound(capped(uri), c.Version) }
+func notFound(c *Call, uri string) error { return mcp.ResourceNotFound(uri, c.Version) }
+
+// checkURI refuses what cannot be the URI of a resource.
+func checkURI(uri string) error {
+	switch {
+	case uri == "":
+		return mcp.InvalidParams("params.uri is required")
+	case len(uri) > maxKeyBytes:
+		return mcp.InvalidParams("params.uri has more than %d bytes", maxKeyBytes)
+	}
+	return nil
+}
 
 // reader finds what reads a URI; nil where nothing does.
 func (f *features) reader(uri string) (ResourceHandler, error) {
@@ -164,6 +182,9 @@ func (f *features) reader(uri string) (ResourceHandler, error) {
 	normal, err := normalURI(uri)
 	if err != nil {
 		return nil, mcp.InvalidParams("params.uri: %w", err)
+	}
+	if climbs(normal) {
+		return nil, mcp.InvalidParams(`params.uri: ".." is not allowed in a file URI`)
 	}
 	for _, t := range f.matching {
 		vars, ok := t.matcher.match(normal)

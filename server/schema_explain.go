@@ -47,8 +47,7 @@ func (e *explainer) add(path, format string, args ...any) {
 }
 
 func (e *explainer) schema(s *jsonschema.Schema, v any, path string) {
-	const maxSteps = 10_000 // the value may be big
-	if e.steps++; s == nil || len(e.problems) >= maxProblems || e.steps > maxSteps {
+	if s == nil || e.enough() {
 		return
 	}
 	if !e.typ(s, v, path) {
@@ -74,6 +73,13 @@ func (e *explainer) schema(s *jsonschema.Schema, v any, path string) {
 	if s.Ref != "" {
 		e.schema(e.lookup(s.Ref), v, path)
 	}
+}
+
+// enough counts the steps: the value may be big.
+func (e *explainer) enough() bool {
+	const maxSteps = 10_000
+	e.steps++
+	return len(e.problems) >= maxProblems || e.steps > maxSteps
 }
 
 // lookup follows the references that generators write.
@@ -218,6 +224,9 @@ func (e *explainer) object(s *jsonschema.Schema, v map[string]any, path string) 
 		e.add(path, "must have at most %d members", *s.MaxProperties)
 	}
 	for _, name := range sortedKeys(v) {
+		if e.enough() {
+			break
+		}
 		e.member(s, v, name, path)
 	}
 	if s.PropertyNames != nil || s.DependentRequired != nil || s.DependentSchemas != nil ||

@@ -125,6 +125,12 @@ func New(info mcp.Implementation, opts *Options) *Server {
 	if s.log = s.opts.Logger; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if s.opts.StateTTL < 0 || s.opts.CacheTTL < 0 {
+		panic("server: StateTTL and CacheTTL must not be negative") //nolint:forbidigo // a mistake of the program
+	}
+	if c := s.opts.CacheScope; c != mcp.CachePrivate && c != mcp.CachePublic {
+		panic("server: CacheScope must be private or public") //nolint:forbidigo // a mistake of the program
+	}
 	var err error
 	if s.sealer, err = newSealer(s.opts.StateKeys, s.opts.StateTTL, s.opts.Limits.StateBytes); err != nil {
 		panic(err) //nolint:forbidigo // keys that are too short are a mistake of the program
@@ -191,6 +197,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		if cerr := ss.conn.Close(); cerr != nil && !errors.Is(cerr, rpc.ErrClosed) {
 			s.log.Debug("closing a connection", "error", cerr)
 		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for _, ss := range open {
+			ss.end()
+		}
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	if err != nil {
 		return ctx.Err()

@@ -19,6 +19,7 @@ type session struct {
 	conn      rpc.Conn
 	ctx       context.Context // ends with the connection
 	callbacks serial          // what notifications start
+	ending    sync.Once
 
 	mu           sync.Mutex
 	version      mcp.Version // "" = not initialized
@@ -160,18 +161,24 @@ func (ss *session) callback(method string, f func(context.Context, *Call)) {
 }
 
 func (ss *session) queue(method string, f func()) {
-	ok := ss.callbacks.add(func() {
+	overflow := ss.callbacks.add(func() {
 		defer ss.server.contain(ss.ctx, method, nil)
 		f()
 	})
-	if !ok {
-		ss.server.log.Warn("a notification was dropped: too many wait", "method", method)
+	if overflow {
+		ss.server.log.Warn("notifications are dropped: too many wait", "method", method)
 	}
 }
 
-// end forgets the session when its connection is over.
-func (ss *session) end() {
+// end forgets the session when its connection is over. Further calls wait for
+// the first.
+func (ss *session) end() { ss.ending.Do(ss.forget) }
+
+func (ss *session) forget() {
 	s := ss.server
+	if s.workers.enter() {
+		defer s.workers.leave()
+	}
 	s.mu.Lock()
 	delete(s.sessions, ss)
 	s.mu.Unlock()
@@ -180,6 +187,6 @@ func (ss *session) end() {
 	ss.mu.Unlock()
 	if sub != nil {
 		s.hub.leave(sub)
-		s.unsubscribed(context.WithoutCancel(ss.ctx), sub.watched()...)
+		s.unsubscribed(context.WithoutCancel(ss.ctx), sub.close()...)
 	}
 }

@@ -2,9 +2,13 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
@@ -110,14 +114,14 @@ func (h *hub) tell() {
 }
 
 // updated tells that a resource changed.
-func (h *hub) updated(uri string) {
+func (h *hub) updated(n note) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return
 	}
 	for sub := range h.subs {
-		sub.updated(uri)
+		sub.updated(n)
 	}
 }
 
@@ -129,14 +133,15 @@ type subscriber struct {
 	// nothing. It must return at once.
 	deliver func()
 
-	mu    sync.Mutex
-	lists lists           // asked for
-	uris  map[string]bool // asked for; true = waits to be told
-	held  bool            // nothing is delivered yet
-	told  bool            // deliver was called, and take did not say it was all
-	ready lists
-	queue []string // the URIs that wait, in order
-	logs  []*mcp.LogParams
+	mu     sync.Mutex
+	lists  lists           // asked for
+	uris   map[string]bool // asked for; true = waits to be told
+	closed bool            // watches nothing any more
+	held   bool            // nothing is delivered yet
+	told   bool            // deliver was called, and take did not say it was all
+	ready  lists
+	queue  []note // of resources, in order
+	logs   []note
 }
 
 func (h *hub) newSubscriber(f mcp.Filter, l Limits) *subscriber {
@@ -183,41 +188,47 @@ func (s *subscriber) listChanged(l lists) {
 	s.wake()
 }
 
-func (s *subscriber) updated(uri string) {
+func (s *subscriber) updated(n note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waits, wanted := s.uris[uri]
+	waits, wanted := s.uris[n.uri]
 	if !wanted || waits && over(len(s.queue)+1, s.maxUpdates) {
 		return
 	}
-	s.uris[uri] = true
-	s.queue = append(s.queue, uri)
+	s.uris[n.uri] = true
+	s.queue = append(s.queue, n)
 	s.wake()
 }
 
-func (s *subscriber) log(p *mcp.LogParams) {
+func (s *subscriber) log(n note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if over(len(s.logs)+1, s.maxLogs) {
 		s.logs = s.logs[1:]
 	}
-	s.logs = append(s.logs, p)
+	s.logs = append(s.logs, n)
 	s.wake()
 }
 
-// watch adds a URI. It reports whether that is new, and false for ok where
-// there are too many.
-func (s *subscriber) watch(uri string) (added, ok bool) {
+// canWatch reports whether a URI is watched, and where it is not whether it can
+// be.
+func (s *subscriber) canWatch(uri string) (watched, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, watched := s.uris[uri]; watched {
-		return false, true
-	}
-	if over(len(s.uris)+1, s.maxURIs) {
-		return false, false
+	_, watched = s.uris[uri]
+	return watched, watched || !s.closed && !over(len(s.uris)+1, s.maxURIs)
+}
+
+// watch adds a URI. It reports false where that changes nothing: the URI is
+// watched already, or cannot be any more.
+func (s *subscriber) watch(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, watched := s.uris[uri]; watched || s.closed || over(len(s.uris)+1, s.maxURIs) {
+		return false
 	}
 	s.uris[uri] = false
-	return true, true
+	return true
 }
 
 func (s *subscriber) unwatch(uri string) bool {
@@ -226,22 +237,41 @@ func (s *subscriber) unwatch(uri string) bool {
 	waits, watched := s.uris[uri]
 	delete(s.uris, uri)
 	if waits {
-		s.queue = slices.DeleteFunc(s.queue, func(u string) bool { return u == uri })
+		s.queue = slices.DeleteFunc(s.queue, func(n note) bool { return n.uri == uri })
 	}
 	return watched
 }
 
-// watched returns all URIs.
-func (s *subscriber) watched() []string {
+// close ends all watching, and returns what was watched.
+func (s *subscriber) close() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return sortedKeys(s.uris)
+	was := sortedKeys(s.uris)
+	s.closed, s.uris, s.queue = true, nil, nil
+	return was
 }
 
-// note is a notification to be sent.
+// note is a notification to be sent. Its params are encoded once, however many
+// it is sent to.
 type note struct {
 	method string
-	params mcp.AnyParams
+	uri    string         // that it is of, where it is of a resource
+	params jsontext.Value // an object without _meta
+}
+
+func newNote(method string, params any) (note, error) {
+	b, err := json.Marshal(params)
+	return note{method: method, params: b}, err
+}
+
+// of returns the params for one subscription, whose ID they carry.
+func (n note) of(id rpc.ID) jsontext.Value {
+	meta := `{"_meta":{"` + mcp.MetaSubscriptionID + `":` + id.String() + `}`
+	b := make(jsontext.Value, 0, len(meta)+len(n.params)+1)
+	if b = append(b, meta...); len(n.params) > len("{}") {
+		b = append(b, ',')
+	}
+	return append(b, n.params[1:]...)
 }
 
 // take returns what is to be sent now. Nil says that there is nothing, and that
@@ -252,17 +282,13 @@ func (s *subscriber) take() []note {
 	var notes []note
 	for _, n := range listNotifications {
 		if s.ready&n.list != 0 {
-			notes = append(notes, note{n.method, &mcp.ListChangedParams{}})
+			notes = append(notes, note{method: n.method, params: jsontext.Value("{}")})
 		}
 	}
-	for _, uri := range s.queue {
-		s.uris[uri] = false
-		notes = append(notes, note{mcp.NotificationResourceUpdated, &mcp.ResourceUpdatedParams{URI: uri}})
+	for _, n := range s.queue {
+		s.uris[n.uri] = false
 	}
-	for _, p := range s.logs {
-		cp := *p // other sessions have the same
-		notes = append(notes, note{mcp.NotificationMessage, &cp})
-	}
+	notes = append(append(notes, s.queue...), s.logs...)
 	s.ready, s.queue, s.logs = 0, nil, nil
 	s.told = len(notes) > 0
 	return notes
@@ -296,7 +322,8 @@ func (ss *session) deliver(sub *subscriber) {
 		defer ss.server.workers.leave()
 		for notes := sub.take(); notes != nil; notes = sub.take() {
 			for _, n := range notes {
-				if err := ss.send(n); err != nil {
+				req := &rpc.Request{Method: n.method, Params: n.params}
+				if err := ss.conn.Notify(ss.ctx, req); err != nil {
 					ss.server.log.Debug("an event was not delivered", "method", n.method, "error", err)
 				}
 			}
@@ -304,44 +331,52 @@ func (ss *session) deliver(sub *subscriber) {
 	}()
 }
 
-// send sends a notification that belongs to no request.
-func (ss *session) send(n note) error {
-	req, err := rpc.NewRequest(n.method, n.params)
-	if err != nil {
-		return err
-	}
-	return ss.conn.Notify(ss.ctx, req)
-}
-
-// ResourceUpdated tells those who watch a resource that it changed.
+// ResourceUpdated tells those who watch a resource that it changed. It waits for
+// none of them: changes queue up for one that is slow, and those that it has no
+// room for are told with an earlier change of the same resource.
 func (s *Server) ResourceUpdated(_ context.Context, uri string) error {
-	s.hub.updated(uri)
+	n, err := newNote(mcp.NotificationResourceUpdated, &mcp.ResourceUpdatedParams{URI: uri})
+	if err != nil {
+		return fmt.Errorf("server: resource %q cannot be told of: %w", capped(uri), err)
+	}
+	n.uri = uri
+	s.hub.updated(n)
 	return nil
 }
 
-// subscribe is the handler of resources/subscribe.
+// subscribe is the handler of resources/subscribe. Nothing is told of a resource
+// before OnSubscribe has allowed it.
 func subscribe(ctx context.Context, c *Call, p *mcp.SubscribeParams) (any, error) {
-	if p.URI == "" {
-		return nil, mcp.InvalidParams("params.uri is required")
+	if err := checkURI(p.URI); err != nil {
+		return nil, err
 	}
-	s := c.session.server
-	added, ok := c.session.sub.watch(p.URI)
-	if !ok {
+	s, sub := c.session.server, c.session.sub
+	watched, ok := sub.canWatch(p.URI)
+	switch {
+	case !ok:
 		return nil, mcp.InvalidParams("too many subscriptions: unsubscribe from some of %d first", s.opts.Limits.Subscriptions)
+	case watched:
+		return &mcp.Result{}, nil
 	}
-	if hook := s.opts.OnSubscribe; added && hook != nil {
+	if hook := s.opts.OnSubscribe; hook != nil {
 		if err := hook(ctx, p.URI); err != nil {
-			c.session.sub.unwatch(p.URI)
 			return nil, err
 		}
+	}
+	if sub.watch(p.URI) {
+		return &mcp.Result{}, nil
+	}
+	s.unsubscribed(ctx, p.URI) // it was begun twice, or in vain
+	if watched, _ = sub.canWatch(p.URI); !watched {
+		return nil, mcp.InvalidParams("too many subscriptions: unsubscribe from some of %d first", s.opts.Limits.Subscriptions)
 	}
 	return &mcp.Result{}, nil
 }
 
 // unsubscribe is the handler of resources/unsubscribe.
 func unsubscribe(ctx context.Context, c *Call, p *mcp.UnsubscribeParams) (any, error) {
-	if p.URI == "" {
-		return nil, mcp.InvalidParams("params.uri is required")
+	if err := checkURI(p.URI); err != nil {
+		return nil, err
 	}
 	if c.session.sub.unwatch(p.URI) {
 		c.session.server.unsubscribed(ctx, p.URI)
@@ -354,7 +389,10 @@ func (s *Server) unsubscribed(ctx context.Context, uris ...string) {
 		return
 	}
 	for _, uri := range uris {
-		s.opts.OnUnsubscribe(ctx, uri)
+		func() { // a panic is not to keep the others from it
+			defer s.contain(ctx, "OnUnsubscribe", nil)
+			s.opts.OnUnsubscribe(ctx, uri)
+		}()
 	}
 }
 
@@ -370,11 +408,21 @@ func listen(ctx context.Context, c *Call, p *mcp.ListenParams) (any, error) {
 	}
 	defer s.listeners.leave()
 
+	for _, uri := range p.Notifications.ResourceSubscriptions {
+		if len(uri) > maxKeyBytes {
+			return nil, mcp.InvalidParams("params.notifications.resourceSubscriptions has a URI of more than %d bytes", maxKeyBytes)
+		}
+	}
 	filter := honoured(p.Notifications, &s.features.Load().capabilities)
-	watching, err := s.watchAll(ctx, filter.ResourceSubscriptions)
-	defer func() { s.unsubscribed(context.WithoutCancel(ctx), watching...) }()
-	if err != nil {
-		return nil, err
+	var begun []string
+	defer func() { s.unsubscribed(context.WithoutCancel(ctx), begun...) }()
+	for _, uri := range filter.ResourceSubscriptions {
+		if hook := s.opts.OnSubscribe; hook != nil {
+			if err := hook(ctx, uri); err != nil {
+				return nil, err
+			}
+		}
+		begun = append(begun, uri)
 	}
 	wake := make(chan struct{}, 1)
 	sub := s.hub.newSubscriber(filter, s.opts.Limits)
@@ -386,55 +434,65 @@ func listen(ctx context.Context, c *Call, p *mcp.ListenParams) (any, error) {
 	}
 	s.hub.join(sub)
 	defer s.hub.leave(sub)
-	if err := c.event(ctx, note{mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter}}); err != nil {
+	ack, err := newNote(mcp.NotificationAcknowledged, &mcp.AcknowledgedParams{Notifications: filter})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.event(ctx, ack); err != nil {
 		return nil, err
 	}
 	sub.release()
 	return c.pump(ctx, sub, wake)
 }
 
-func (s *Server) watchAll(ctx context.Context, uris []string) (done []string, err error) {
-	if s.opts.OnSubscribe == nil {
-		return uris, nil
-	}
-	for i, uri := range uris {
-		if err := s.opts.OnSubscribe(ctx, uri); err != nil {
-			return uris[:i], err
-		}
-	}
-	return uris, nil
-}
-
-// pump sends events until the stream is over.
+// pump sends events until the stream is over. It ends with a result when the
+// server shuts down, and when the connection ends in good order, which may well
+// end ctx at the same time.
 func (c *Call) pump(ctx context.Context, sub *subscriber, wake <-chan struct{}) (any, error) {
+	ending := c.session.ctx
 	for last := false; ; {
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			if ending.Err() == nil {
+				return nil, context.Cause(ctx)
+			}
+			return c.listened(ctx)
 		case <-wake:
+		case <-ending.Done():
+			last = true
 		case <-c.session.server.hub.done:
 			last = true
 		}
-		for notes := sub.take(); notes != nil; notes = sub.take() {
-			for _, n := range notes {
-				if err := c.event(ctx, n); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if last {
+		err := c.events(ctx, sub)
+		if last || err != nil && ending.Err() != nil {
 			return c.listened(ctx)
 		}
+		if err != nil {
+			return nil, err
+		}
 	}
+}
+
+// events sends what waits.
+func (c *Call) events(ctx context.Context, sub *subscriber) error {
+	for notes := sub.take(); notes != nil; notes = sub.take() {
+		for _, n := range notes {
+			if err := c.event(ctx, n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // event sends a notification of a subscription, which carries its ID.
 func (c *Call) event(ctx context.Context, n note) error {
-	p := n.params.CommonParams()
-	if err := p.Meta.Set(mcp.MetaSubscriptionID, c.req.ID); err != nil {
-		return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over {
+		return errOver
 	}
-	return c.Notify(ctx, n.method, n.params)
+	return c.peer.Notify(ctx, &rpc.Request{Method: n.method, Params: n.of(c.req.ID)})
 }
 
 // listened ends a subscription from this side. On a shared channel two pages

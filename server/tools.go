@@ -56,6 +56,9 @@ func (s *Server) newTool(t mcp.Tool, h ToolHandler) (*tool, error) {
 	if tl.headers, err = mcp.ParamHeaders(t.InputSchema); err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
+	if err := checkDefinition("tool", t.Name, &t); err != nil {
+		return nil, err
+	}
 	if len(t.OutputSchema) == 0 {
 		return tl, nil
 	}

@@ -5,11 +5,25 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/yosida95/uritemplate/v3"
 )
+
+// climbs reports whether a URI in normal form names a file by way of a parent
+// directory, however its slashes are written (2026-07-28, resources, security).
+func climbs(uri string) bool {
+	scheme, path, _ := strings.Cut(uri, ":")
+	if !strings.EqualFold(scheme, "file") {
+		return false
+	}
+	path, err := url.PathUnescape(path)
+	return err != nil || slices.Contains(strings.FieldsFunc(path, func(r rune) bool {
+		return r == '/' || r == '\\' || r == '?' || r == '#'
+	}), "..")
+}
 
 // matcher finds the variables of a URI template in a URI. RFC 6570 defines how
 // a template is expanded; this is the way back. Where a template has several
@@ -17,13 +31,15 @@ import (
 type matcher struct {
 	re      *regexp.Regexp
 	groups  []group
-	literal int // bytes of literal text
+	names   map[string]bool // of all variables
+	literal int             // bytes of literal text
 }
 
 // group is what one group of the expression captured.
 type group struct {
 	name string
-	form bool // a query: names and values, in any order
+	form []string // a query: the names that it may have, in any order
+	any  bool     // a query with an exploded variable: others may be there too
 }
 
 // The characters of RFC 3986, section 2. Everything else is percent-encoded.
@@ -50,7 +66,7 @@ func newMatcher(raw string) (*matcher, error) {
 	if _, err := uritemplate.New(raw); err != nil {
 		return nil, fmt.Errorf("not a URI template of RFC 6570: %w", err)
 	}
-	m := &matcher{}
+	m := &matcher{names: map[string]bool{}}
 	var b strings.Builder
 	b.WriteString("^")
 	for rest := raw; rest != ""; {
@@ -80,7 +96,7 @@ func newMatcher(raw string) (*matcher, error) {
 func (m *matcher) expression(b *strings.Builder, expression string) {
 	if expression[0] == '?' || expression[0] == '&' {
 		b.WriteString("((?:" + regexp.QuoteMeta(expression[:1]) + "[^#]*)?)")
-		m.groups = append(m.groups, group{form: true})
+		m.groups = append(m.groups, m.form(expression[1:]))
 		return
 	}
 	op, named := operators[expression[0]]
@@ -98,8 +114,7 @@ func (m *matcher) expression(b *strings.Builder, expression string) {
 		if i > 0 {
 			lead = op.sep
 		}
-		name, explode := strings.CutSuffix(spec, "*")
-		name, _, _ = strings.Cut(name, ":")
+		name, explode := m.variable(spec)
 		value := chars
 		if explode { // a list takes the separators in as well
 			value += regexp.QuoteMeta(op.sep)
@@ -117,6 +132,23 @@ func (m *matcher) expression(b *strings.Builder, expression string) {
 	}
 }
 
+// variable reads name, name* or name:3.
+func (m *matcher) variable(spec string) (name string, explode bool) {
+	name, explode = strings.CutSuffix(spec, "*")
+	name, _, _ = strings.Cut(name, ":")
+	m.names[name] = true
+	return name, explode
+}
+
+func (m *matcher) form(specs string) group {
+	var g group
+	for spec := range strings.SplitSeq(specs, ",") {
+		name, explode := m.variable(spec)
+		g.form, g.any = append(g.form, name), g.any || explode
+	}
+	return g
+}
+
 // match returns the variables of a URI in normal form.
 func (m *matcher) match(uri string) (map[string]string, bool) {
 	found := m.re.FindStringSubmatchIndex(uri)
@@ -129,8 +161,8 @@ func (m *matcher) match(uri string) (map[string]string, bool) {
 		if from < 0 {
 			continue
 		}
-		if g.form {
-			if !readForm(vars, uri[from:to]) {
+		if g.form != nil {
+			if !m.readForm(g, vars, uri[from:to]) {
 				return nil, false
 			}
 			continue
@@ -144,9 +176,10 @@ func (m *matcher) match(uri string) (map[string]string, bool) {
 	return vars, true
 }
 
-// readForm reads ?a=1&b=2. Names that the template does not have are kept: who
-// wrote the URI meant them.
-func readForm(vars map[string]string, query string) bool {
+// readForm reads ?a=1&b=2. Other names than those of the form are left out,
+// except where it has an exploded variable, which may have any; but a query never
+// gives the value of a variable that the template has elsewhere.
+func (m *matcher) readForm(g group, vars map[string]string, query string) bool {
 	for pair := range strings.SplitSeq(strings.TrimLeft(query, "?&"), "&") {
 		if pair == "" {
 			continue
@@ -156,6 +189,9 @@ func readForm(vars map[string]string, query string) bool {
 		value, errValue := url.PathUnescape(value)
 		if errName != nil || errValue != nil || !utf8.ValidString(name) || !utf8.ValidString(value) {
 			return false
+		}
+		if !slices.Contains(g.form, name) && (!g.any || m.names[name]) {
+			continue
 		}
 		if _, twice := vars[name]; !twice {
 			vars[name] = value
