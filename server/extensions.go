@@ -34,7 +34,7 @@ func (s *Server) HandleMethod(name string, h MethodHandler) error {
 			if err != nil {
 				return nil, err
 			}
-			return objectOf(name, res)
+			return objectOf(name, mcp.Downgrade(c.Version, res))
 		},
 	}
 	s.change(0, func(f *features) bool {
