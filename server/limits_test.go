@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ func TestLimitOfArguments(t *testing.T) {
 	for _, tc := range []struct{ limit, fits, over int }{
 		{100, 100, 101},
 		{0, 1 << 20, 8<<20 + 1},
-		{-1, 9 << 20, 0},
+		{-1, 8<<20 + 1, 0},
 	} {
 		h := withEcho(&server.Options{Limits: server.Limits{ArgumentBytes: tc.limit}}).Bind(t.Context(), bare{})
 		call := func(bytes int) error {
@@ -89,7 +90,7 @@ func TestLimitOfQuestions(t *testing.T) {
 	server.AddTool(s, mcp.Tool{Name: "many"}, func(ctx context.Context, _ struct{}) (string, error) {
 		qs := make([]server.Question, 3)
 		for i := range qs {
-			qs[i] = server.ElicitQuestion(fmt.Sprint(i), form("f"), new(mcp.ElicitResult))
+			qs[i] = server.ElicitQuestion(strconv.Itoa(i), form("f"), new(mcp.ElicitResult))
 		}
 		return "", server.CallFrom(ctx).Ask(ctx, qs...)
 	})
@@ -118,9 +119,10 @@ func TestLimitOfState(t *testing.T) {
 	t.Parallel()
 	var logs bytes.Buffer
 	s := newServer(&server.Options{Limits: server.Limits{StateBytes: 200}, Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-	server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, in struct {
+	type in struct {
 		N int `json:"n"`
-	}) (string, error) {
+	}
+	server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, in in) (string, error) {
 		c := server.CallFrom(ctx)
 		if err := c.SetState(strings.Repeat("x", in.N)); err != nil {
 			return "", err

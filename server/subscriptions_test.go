@@ -247,7 +247,7 @@ func TestSlowSubscriberBlocksNobody(t *testing.T) {
 		handle(0, "notifications/initialized", "")
 		handle(2, "resources/subscribe", `{"uri":"x:a"}`)
 		handle(3, "resources/subscribe", `{"uri":"x:b"}`)
-		for i := range 1000 {
+		for i := range 300 {
 			server.AddTool(s, mcp.Tool{Name: fmt.Sprint("t", i)}, echo)
 			s.ResourceUpdated(t.Context(), "x:a")
 			s.ResourceUpdated(t.Context(), "x:b")
