@@ -50,21 +50,23 @@ const (
 // It is the only place that pairs responses with calls on a shared stream. Its
 // methods may be called from several goroutines at once.
 //
-// One goroutine reads. It never waits for a handler of a request: requests run
+// One goroutine reads. It runs the handler of a request itself, and goes on
+// reading on another goroutine when that is not quick: requests run
 // concurrently, up to [Limits.InFlight]; more of them wait, and more than may
 // wait are refused. Notifications are handled as they are read, so none is lost
 // and none overtakes another. Responses are written whole, in the order in which
-// they are ready. A handler that panics is answered for, with an internal error
+// they are ready, those to a burst of requests together. A handler that panics is answered for, with an internal error
 // that says nothing of the panic.
 //
 // A handler that asks the other side keeps its place meanwhile. Should all
 // places of both sides be taken by handlers that ask each other, they wait until
 // a context of theirs ends.
 type Duplex struct {
-	s    Stream
-	h    Handler
-	opts DuplexOptions
-	log  *slog.Logger
+	s     Stream
+	burst burster // s, where it can that
+	h     Handler
+	opts  DuplexOptions
+	log   *slog.Logger
 
 	calls    Calls
 	inflight Inflight
@@ -74,7 +76,9 @@ type Duplex struct {
 	cancel   context.CancelCauseFunc
 	replying context.Context // never ends
 	endInput context.CancelCauseFunc
+	stop     func() bool // forgets the context of NewDuplex
 
+	look     lookout
 	handlers sync.WaitGroup // and whoever writes refusals
 	done     chan struct{}
 
@@ -107,40 +111,40 @@ func NewDuplex(ctx context.Context, s Stream, b Binder, opts *DuplexOptions) *Du
 	if d.opts.Tap != nil {
 		d.s = TapStream(s, d.opts.Tap)
 	}
+	if d.burst, _ = d.s.(burster); d.burst != nil {
+		d.burst.onLost(d.end)
+	}
+	d.look.init(d)
 	d.refusals.room = make(chan struct{}, 1)
 	d.ctx, d.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	d.replying = context.WithoutCancel(ctx)
 	input, endInput := context.WithCancelCause(d.ctx)
 	d.endInput = endInput
 	d.h = b.Bind(input, d)
-	stop := context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
-	go func() {
-		defer close(d.done)
-		defer stop()
-		d.run()
-	}()
+	d.stop = context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
+	go (&reader{d: d}).run()
 	return d
 }
 
-// run reads until nothing more comes, lets handlers finish, and waits for them.
-func (d *Duplex) run() {
-	err := errors.New("rpc: the handler of a notification ended the goroutine")
-	defer func() { // also when the goroutine ends
-		if err == io.EOF { //nolint:errorlint // what wraps it has more to say
-			err = nil
-		}
-		d.calls.Fail(closed(err))
-		d.endInput(closed(err))
-		idle := make(chan struct{})
-		go func() {
-			d.handlers.Wait()
-			close(idle)
-		}()
-		d.drain(idle)
-		d.end(err)
-		<-idle
+// finish ends the connection after reading ended with err: it lets handlers
+// finish, and waits for them.
+func (d *Duplex) finish(err error) {
+	if err == io.EOF { //nolint:errorlint // what wraps it has more to say
+		err = nil
+	}
+	d.calls.Fail(closed(err))
+	d.endInput(closed(err))
+	idle := make(chan struct{})
+	go func() {
+		defer close(idle)
+		d.handlers.Wait()
+		_ = d.flush(d.ctx) // it ends all the same
 	}()
-	err = d.read()
+	d.drain(idle)
+	d.end(err)
+	<-idle
+	d.stop()
+	close(d.done)
 }
 
 // drain waits for idle as long as the options say.
@@ -204,6 +208,9 @@ func (d *Duplex) Close() error {
 func (d *Duplex) Drain(ctx context.Context) error {
 	select {
 	case <-d.work.drained():
+		if err := d.flush(ctx); !errors.Is(err, ErrClosed) {
+			return err
+		}
 		return nil
 	case <-d.ctx.Done():
 		return nil
@@ -233,11 +240,12 @@ func (d *Duplex) Cancel(id ID, cause error) { d.inflight.Cancel(id, cause) }
 
 // Call implements [Peer].
 func (d *Duplex) Call(ctx context.Context, req *Request, result any) error {
-	return d.call(ctx, req, result, func(send func() error) error { return send() })
+	return d.call(ctx, req, result, nil)
 }
 
-// call sends req through send and waits for its response.
-func (d *Duplex) call(ctx context.Context, req *Request, result any, send func(func() error) error) error {
+// call sends req, for the request with this ticket if there is one, and waits
+// for its response.
+func (d *Duplex) call(ctx context.Context, req *Request, result any, t *Ticket) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -245,7 +253,12 @@ func (d *Duplex) call(ctx context.Context, req *Request, result any, send func(f
 	if err != nil {
 		return err
 	}
-	if err := send(func() error { return d.write(ctx, req) }); err != nil {
+	if t == nil {
+		err = d.write(ctx, req)
+	} else {
+		err = t.Send(func() error { return d.write(ctx, req) })
+	}
+	if err != nil {
 		return p.Unsent(err, result)
 	}
 	return p.Wait(ctx, result)
@@ -254,57 +267,65 @@ func (d *Duplex) call(ctx context.Context, req *Request, result any, send func(f
 // Notify implements [Peer].
 func (d *Duplex) Notify(ctx context.Context, req *Request) error { return d.write(ctx, req) }
 
+// write returns when m was written.
 func (d *Duplex) write(ctx context.Context, m Message) error {
-	err := d.s.Write(ctx, m)
+	return d.explain(d.s.Write(ctx, m))
+}
+
+// tell has m written soon, with what else there is by then.
+func (d *Duplex) tell(ctx context.Context, m Message) error {
+	if d.burst == nil {
+		return d.write(ctx, m)
+	}
+	err := d.burst.queue(ctx, m, false)
+	d.burst.spawn()
+	return d.explain(err)
+}
+
+// explain tells why nothing can be written any more.
+func (d *Duplex) explain(err error) error {
 	if err != nil && d.ctx.Err() != nil && !errors.Is(err, ErrResult) {
 		return context.Cause(d.ctx)
 	}
 	return err
 }
 
-// reply writes an answer. If that fails nobody is there to read the others.
+// push begins to write what is queued.
+func (d *Duplex) push() {
+	if d.burst != nil {
+		d.burst.push()
+	}
+}
+
+// flush writes what is queued.
+func (d *Duplex) flush(ctx context.Context) error {
+	if d.burst == nil {
+		return nil
+	}
+	return d.burst.flush(ctx)
+}
+
+// refusal writes an answer, and returns when it was written.
+func (d *Duplex) refusal(m Message) { d.replied(d.write(d.replying, m)) }
+
+// reply has an answer written, at the latest when the stream is pushed.
 func (d *Duplex) reply(m Message) {
-	err := d.write(d.replying, m)
+	if d.burst == nil {
+		d.refusal(m)
+		return
+	}
+	d.replied(d.explain(d.burst.queue(d.replying, m, true)))
+}
+
+// replied takes note of how the sending of an answer went. If it failed nobody
+// is there to read the others.
+func (d *Duplex) replied(err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrResult):
 		d.log.Error("answered with an internal error", "error", err)
 	default:
 		d.end(err)
-	}
-}
-
-// read hands on what comes until no more can come, and returns why.
-func (d *Duplex) read() error {
-	for {
-		m, err := d.s.Read(d.ctx)
-		if err == nil {
-			d.receive(m)
-			continue
-		}
-		if _, ok := errors.AsType[*Error](err); !ok {
-			return err
-		}
-		bad, ok := errors.AsType[*DecodeError](err)
-		if !ok {
-			bad = &DecodeError{err: AsError(err)}
-		}
-		if res := d.skip(bad); res != nil {
-			d.refuse(res)
-		}
-	}
-}
-
-func (d *Duplex) receive(m Message) {
-	switch m := m.(type) {
-	case *Request:
-		if res := d.request(m, nil, 0); res != nil {
-			d.refuse(res)
-		}
-	case *Response:
-		d.response(m)
-	case Batch:
-		d.batch(m)
 	}
 }
 

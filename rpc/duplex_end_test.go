@@ -53,7 +53,8 @@ func TestDuplexDrain(t *testing.T) {
 					peer.want(test.want)
 				}
 				<-d.Done()
-				if took := time.Since(start); took != test.took {
+				// The end of input is read when the handler has turned out to be slow.
+				if took := time.Since(start); took < test.took || took > test.took+time.Millisecond {
 					t.Errorf("took %v", took)
 				}
 				if err := <-asked; !errors.Is(err, rpc.ErrClosed) && !errors.Is(err, context.Canceled) {

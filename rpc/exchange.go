@@ -15,8 +15,8 @@ type exchange struct {
 	d   *Duplex
 	req *Request
 
-	ctx    context.Context // ends with the request
-	cancel context.CancelCauseFunc
+	ctx lazyContext // ends with the request
+	res Response
 
 	batch *batchReply // where the answer goes; nil for a request by itself
 	place int         // in the batch
@@ -24,10 +24,11 @@ type exchange struct {
 
 // Call implements [Peer].
 func (x *exchange) Call(ctx context.Context, req *Request, result any) error {
+	x.d.handOver(x) // the answer must be read
 	bound, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(x.ctx, func() { cancel(ErrEnded) })()
-	err := x.d.call(bound, req, result, x.Send)
+	defer context.AfterFunc(&x.ctx, func() { cancel(ErrEnded) })()
+	err := x.d.call(bound, req, result, &x.Ticket)
 	if ctx.Err() != nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -39,32 +40,41 @@ func (x *exchange) Call(ctx context.Context, req *Request, result any) error {
 
 // Notify implements [Peer].
 func (x *exchange) Notify(ctx context.Context, req *Request) error {
-	return x.Send(func() error { return x.d.write(ctx, req) })
+	if !x.enter() {
+		return ErrEnded
+	}
+	defer x.leave()
+	return x.d.tell(ctx, req)
 }
 
-// request starts the handling of a received request, or queues it. It returns
-// the refusal if it does neither.
-func (d *Duplex) request(req *Request, batch *batchReply, place int) *Response {
+// request takes a received request. It reports whether the request is to be
+// started now, and returns the refusal if it cannot even wait.
+func (d *Duplex) request(req *Request, batch *batchReply, place int) (x *exchange, start bool, refusal *Response) {
 	if req.ID.IsZero() {
 		d.notification(req)
-		return nil
+		return nil, false, nil
 	}
-	x := &exchange{d: d, req: req, batch: batch, place: place}
-	x.ctx, x.cancel = context.WithCancelCause(d.ctx)
-	if err := d.inflight.Add(&x.Ticket, req.ID, x.cancel); err != nil {
-		x.cancel(err)
-		return Reply(req, nil, err)
+	x = &exchange{d: d, req: req, batch: batch, place: place, ctx: lazyContext{parent: d.ctx}}
+	if err := d.inflight.add(&x.Ticket, req.ID, &x.ctx); err != nil {
+		return nil, false, Reply(req, nil, err)
 	}
 	start, err := d.work.admit(x, d.opts.Limits)
-	if start {
-		d.handlers.Go(func() { d.handle(x) })
-	}
 	if err != nil {
 		x.Finish()
-		x.cancel(err)
-		return Reply(req, nil, err)
+		x.ctx.end(err)
+		return nil, false, Reply(req, nil, err)
 	}
-	return nil
+	return x, start, nil
+}
+
+// start handles x on a goroutine of its own.
+func (d *Duplex) start(x *exchange) { d.handlers.Go(func() { d.handle(x) }) }
+
+// release gives the place of a request that is over to the next that waits.
+func (d *Duplex) release() {
+	if next := d.work.next(); next != nil {
+		d.start(next)
+	}
 }
 
 // notification hands a notification to the handler.
@@ -83,13 +93,12 @@ func (d *Duplex) handle(x *exchange) {
 		if x == nil {
 			return
 		}
-		// The handler ended the goroutine.
-		if next := d.work.next(); next != nil {
-			d.handlers.Go(func() { d.handle(next) })
-		}
+		d.push()
+		d.release() // the handler ended the goroutine
 	}()
 	for x != nil {
 		x.handle()
+		d.push()
 		x = d.work.next()
 	}
 }
@@ -108,15 +117,19 @@ func (x *exchange) handle() {
 	if x.Over() { // cancelled while it waited
 		return
 	}
-	result, err = x.d.h.Handle(x.ctx, x.req, x)
+	result, err = x.d.h.Handle(&x.ctx, x.req, x)
 }
 
 // answer ends the request and sends its response, if there is to be one.
 func (x *exchange) answer(result any, err error) {
-	x.cancel(ErrEnded)
+	x.ctx.end(ErrEnded)
 	var res *Response
 	if x.Finish() {
-		res = Reply(x.req, result, err)
+		res = &x.res
+		*res = Response{ID: x.req.ID, Result: result}
+		if err != nil {
+			*res = Response{ID: x.req.ID, Error: AsError(err)}
+		}
 	}
 	if x.batch != nil {
 		if answers := x.batch.set(x.place, res); len(answers) > 0 {
@@ -271,7 +284,7 @@ func (d *Duplex) writeRefusals() {
 		default:
 		}
 		for _, m := range queue {
-			d.reply(m)
+			d.refusal(m)
 		}
 	}
 }
@@ -287,8 +300,12 @@ func (d *Duplex) batch(batch Batch) {
 		var now *Response
 		switch m := m.(type) {
 		case *Request:
-			now = d.request(m, reply, k)
-			if now == nil && !m.ID.IsZero() {
+			var x *exchange
+			var start bool
+			if x, start, now = d.request(m, reply, k); start {
+				d.start(x)
+			}
+			if x != nil {
 				continue // it answers later
 			}
 		case *Response:

@@ -23,7 +23,7 @@ type Inflight struct {
 type Ticket struct {
 	in     *Inflight
 	id     ID
-	cancel context.CancelCauseFunc
+	cancel ender
 
 	mu      sync.Mutex
 	over    bool          // answered or cancelled
@@ -31,10 +31,22 @@ type Ticket struct {
 	sent    chan struct{} // closed when there are none; nil when nobody waits
 }
 
+// An ender can be ended, and does not wait.
+type ender interface{ end(cause error) }
+
+// cancelFunc is an ender that is a function.
+type cancelFunc context.CancelCauseFunc
+
+func (f cancelFunc) end(cause error) { f(cause) }
+
 // Add registers a received request. [Inflight.Cancel] will call cancel, which
 // must not wait. It returns an [*Error] to answer with when a request with that
 // ID is in flight; that one is not touched.
 func (f *Inflight) Add(t *Ticket, id ID, cancel context.CancelCauseFunc) error {
+	return f.add(t, id, cancelFunc(cancel))
+}
+
+func (f *Inflight) add(t *Ticket, id ID, cancel ender) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open[id] != nil {
@@ -59,7 +71,7 @@ func (f *Inflight) Cancel(id ID, cause error) bool {
 	if t == nil || !t.end() {
 		return false
 	}
-	t.cancel(cause)
+	t.cancel.end(cause)
 	return true
 }
 
@@ -71,7 +83,7 @@ func (f *Inflight) CancelAll(cause error) {
 	f.mu.Unlock()
 	for _, t := range open {
 		if t.end() {
-			t.cancel(cause)
+			t.cancel.end(cause)
 		}
 	}
 }
@@ -101,21 +113,31 @@ func (t *Ticket) Over() bool {
 
 // Send calls send unless the request is over; then it returns [ErrEnded].
 func (t *Ticket) Send(send func() error) error {
-	t.mu.Lock()
-	if t.over {
-		t.mu.Unlock()
+	if !t.enter() {
 		return ErrEnded
 	}
-	t.sending++
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.sending--; t.sending == 0 && t.sent != nil {
-			close(t.sent)
-		}
-	}()
+	defer t.leave()
 	return send()
+}
+
+// enter begins a send, unless the request is over.
+func (t *Ticket) enter() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return false
+	}
+	t.sending++
+	return true
+}
+
+// leave ends it.
+func (t *Ticket) leave() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sending--; t.sending == 0 && t.sent != nil {
+		close(t.sent)
+	}
 }
 
 // Finish ends the request, waits for the sends that are under way, and frees

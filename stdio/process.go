@@ -221,7 +221,7 @@ func (p *process) exit() *ExitError {
 func (p *process) connect(ctx context.Context, h rpc.Handler, tap rpc.Tap) (rpc.Conn, error) {
 	d := rpc.StreamDialer{
 		Open: func(context.Context) (rpc.Stream, error) {
-			return rpc.NewLineStream(p, p.stdin, p, p.limits.RPC), nil
+			return rpc.NewLineStream(p, unwaiting(p.stdin), p, p.limits.RPC), nil
 		},
 		Options: &rpc.DuplexOptions{Limits: p.limits.RPC, Logger: p.log, Tap: tap, SkipUnreadable: true},
 	}

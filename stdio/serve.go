@@ -48,15 +48,16 @@ func Serve(ctx context.Context, b rpc.Binder, opts *Options) error {
 	if (o.In == nil) != (o.Out == nil) {
 		return errors.New("stdio: set both Options.In and Options.Out, or none")
 	}
+	var w io.Writer = o.Out
 	if o.In == nil {
 		in, out, err := takeover()
 		if err != nil {
 			return err
 		}
-		o.In, o.Out = in, out
+		o.In, o.Out, w = in, out, unwaiting(out.File)
 	}
 	limits := o.Limits.withDefaults()
-	d := rpc.NewDuplex(ctx, rpc.NewLineStream(o.In, o.Out, &standard{o.In, o.Out}, limits.RPC), b, &rpc.DuplexOptions{
+	d := rpc.NewDuplex(ctx, rpc.NewLineStream(o.In, w, &standard{o.In, o.Out}, limits.RPC), b, &rpc.DuplexOptions{
 		Limits: limits.RPC, Logger: o.Logger, Tap: o.Tap, Drain: limits.Drain, Grace: stopGrace,
 	})
 	select {

@@ -10,7 +10,7 @@ import (
 // life of the process. What the program itself, its children or its C code
 // print to stdout goes to stderr from now on, and their stdin is empty: a
 // stray print cannot get between two messages, and a child cannot eat one.
-func takeover() (io.ReadCloser, io.WriteCloser, error) {
+func takeover() (io.ReadCloser, *stdFile, error) {
 	in, err := takeStdin()
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,82 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"testing"
+)
+
+// A lazyContext behaves like a context of package context, whatever is asked of
+// it first.
+func TestLazyContext(t *testing.T) {
+	t.Parallel()
+	type key struct{}
+	mine, theirs := errors.New("mine"), errors.New("theirs")
+	asks := map[string]func(context.Context){
+		"nothing": func(context.Context) {},
+		"done":    func(ctx context.Context) { ctx.Done() },
+		"child":   func(ctx context.Context) { _, cancel := context.WithCancel(ctx); t.Cleanup(cancel) },
+		"cause":   func(ctx context.Context) { _ = context.Cause(ctx) },
+	}
+	ends := map[string]struct {
+		end   func(c *lazyContext, parent context.CancelCauseFunc)
+		cause error
+	}{
+		"not":    {func(*lazyContext, context.CancelCauseFunc) {}, nil},
+		"own":    {func(c *lazyContext, _ context.CancelCauseFunc) { c.end(mine) }, mine},
+		"parent": {func(_ *lazyContext, end context.CancelCauseFunc) { end(theirs) }, theirs},
+		"both":   {func(c *lazyContext, end context.CancelCauseFunc) { c.end(mine); end(theirs) }, mine},
+		"twice":  {func(c *lazyContext, _ context.CancelCauseFunc) { c.end(mine); c.end(theirs) }, mine},
+	}
+	for asked, ask := range asks {
+		for ended, e := range ends {
+			t.Run(asked+"/"+ended, func(t *testing.T) {
+				t.Parallel()
+				parent, end := context.WithCancelCause(context.WithValue(t.Context(), key{}, 1))
+				defer end(nil)
+				c := &lazyContext{parent: parent}
+				if ask(c); c.Value(key{}) != 1 {
+					t.Error("a value is missing")
+				}
+				told := make(chan struct{})
+				if asked == "child" {
+					context.AfterFunc(c, func() { close(told) })
+				}
+				e.end(c, end)
+				if cause := context.Cause(c); cause != e.cause { //nolint:errorlint // the very one
+					t.Errorf("cause %v, want %v", cause, e.cause)
+				}
+				if (c.Err() != nil) != (e.cause != nil) {
+					t.Errorf("err %v", c.Err())
+				}
+				if e.cause == nil {
+					return
+				}
+				<-c.Done()
+				if asked == "child" {
+					<-told
+				}
+				if c.Value(key{}) != 1 {
+					t.Error("a value is missing")
+				}
+			})
+		}
+	}
+}
+
+func TestLazyContextAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	parent, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	contexts := make([]lazyContext, 101)
+	n := testing.AllocsPerRun(100, func() {
+		c := &contexts[0]
+		contexts = contexts[1:]
+		c.parent = parent
+		_ = c.Err()
+		_ = c.Value(t)
+		c.end(ErrEnded)
+	})
+	if n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

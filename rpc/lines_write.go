@@ -1,0 +1,469 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A TryWriter can write without waiting, which lets whoever has a message write
+// it: with another writer that takes a goroutine, since a Write that waits for
+// the other side to read cannot be given up.
+type TryWriter interface {
+	// TryWrite writes what can be written at once, perhaps nothing: that is no
+	// error. It is called by one goroutine at a time, and never while a Write
+	// is under way.
+	TryWrite(b []byte) (n int, err error)
+}
+
+// A burster is a Stream that can put off writing until a burst of messages has
+// been dealt with.
+type burster interface {
+	Stream
+	// more reports whether Read would return without waiting. Only the
+	// goroutine that reads may ask.
+	more() bool
+	// queue takes m to be written with what is written next. It waits only for
+	// room. If a message that is vital cannot be written later, onLost tells.
+	queue(ctx context.Context, m Message, vital bool) error
+	// push begins to write what is queued, and waits for nothing.
+	push()
+	// spawn does the same on another goroutine: what is queued until that runs
+	// goes along.
+	spawn()
+	// flush writes what is queued.
+	flush(ctx context.Context) error
+	// onLost is called before anything else.
+	onLost(f func(error))
+}
+
+// A round is what is written together.
+type round struct {
+	bufs  [][]byte
+	open  bool          // the last of bufs is ours: more may be appended
+	ours  int           // the number of the last that is, from 1
+	own   []byte        // memory of an earlier round
+	vital bool          // somebody wants to know if it is lost
+	done  chan struct{} // closed when it was written, or was not for err; nil when nobody waits
+	err   error
+}
+
+// add copies text to the end, or takes it if it is large, and reports whether
+// the memory of text is free again.
+func (r *round) add(text []byte) (free bool) {
+	if len(text) > joinedBytes/2 {
+		r.take(text)
+		return false
+	}
+	if r.open && len(r.bufs[r.ours-1])+len(text) <= joinedBytes {
+		r.bufs[r.ours-1] = append(r.bufs[r.ours-1], text...)
+		return true
+	}
+	r.bufs = append(r.bufs, append(r.own, text...))
+	r.own, r.ours, r.open = nil, len(r.bufs), true
+	return true
+}
+
+// take puts text itself at the end.
+func (r *round) take(text []byte) { r.bufs, r.open = append(r.bufs, text), false }
+
+// remove takes text out again and reports whether it was there.
+func (r *round) remove(text []byte) bool {
+	for k, b := range r.bufs {
+		if &b[0] == &text[0] {
+			r.bufs = slices.Delete(r.bufs, k, k+1)
+			if r.ours > k {
+				r.ours--
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// reuse makes r a new round.
+func (r *round) reuse() {
+	own := r.own
+	if r.ours > 0 {
+		own = r.bufs[r.ours-1][:0]
+	}
+	clear(r.bufs)
+	*r = round{bufs: r.bufs[:0], own: own}
+}
+
+func (r *round) size() int {
+	n := 0
+	for _, b := range r.bufs {
+		n += len(b)
+	}
+	return n
+}
+
+// wait returns a channel that is closed when the round was written.
+func (r *round) wait() <-chan struct{} {
+	if r.done == nil {
+		r.done = make(chan struct{})
+	}
+	return r.done
+}
+
+// encoded holds buffers that messages are encoded into.
+var encoded = sync.Pool{New: func() any { return new([]byte) }}
+
+// keep puts text, which was encoded into buf, back.
+func keep(buf *[]byte, text []byte) {
+	if cap(text) <= keptBytes {
+		*buf = text[:0]
+		encoded.Put(buf)
+	}
+}
+
+// encode returns the line of m. It has no bytes if there is none to be sent.
+func encode(m Message) (buf *[]byte, text []byte, err error) {
+	buf = encoded.Get().(*[]byte)
+	text, err = AppendMessage((*buf)[:0], m)
+	if len(text) > 0 {
+		text = append(text, '\n')
+	}
+	return buf, text, err
+}
+
+// Write implements [Stream]. It returns when m was written. When ctx ends before
+// that m is not sent, unless its writing has begun.
+func (l *lineStream) Write(ctx context.Context, m Message) error {
+	buf, text, encodeErr := encode(m)
+	if len(text) == 0 {
+		keep(buf, text)
+		return encodeErr
+	}
+	free, err := l.send(ctx, text)
+	if free {
+		keep(buf, text)
+	}
+	if err != nil {
+		return errors.Join(err, encodeErr)
+	}
+	return encodeErr
+}
+
+func (l *lineStream) queue(ctx context.Context, m Message, vital bool) error {
+	buf, text, encodeErr := encode(m)
+	if len(text) == 0 {
+		keep(buf, text)
+		return encodeErr
+	}
+	l.mu.Lock()
+	free, err := true, l.reserve(ctx, len(text))
+	if err == nil {
+		free = l.next.add(text)
+		l.next.vital = l.next.vital || vital
+		if l.queued >= joinedBytes/2 && l.begin() {
+			l.attempt()
+		}
+	}
+	l.mu.Unlock()
+	if free {
+		keep(buf, text)
+	}
+	if err != nil {
+		return errors.Join(err, encodeErr)
+	}
+	return encodeErr
+}
+
+// send writes text. It reports whether the memory of text is free again.
+func (l *lineStream) send(ctx context.Context, text []byte) (free bool, err error) {
+	l.mu.Lock()
+	if err := l.reserve(ctx, len(text)); err != nil {
+		l.mu.Unlock()
+		return true, err
+	}
+	r := l.next
+	r.take(text)
+	if l.begin() && l.attempt() {
+		l.mu.Unlock()
+		return true, nil
+	}
+	done := r.wait()
+	l.mu.Unlock()
+	select {
+	case <-done:
+		return true, r.err
+	case <-l.closing:
+		return false, ErrClosed
+	case <-ctx.Done():
+		return l.withdraw(r, text), ctx.Err()
+	}
+}
+
+// withdraw takes back text if its writing has not begun, and reports whether it
+// has not.
+func (l *lineStream) withdraw(r *round, text []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r != l.next {
+		return false
+	}
+	if r.remove(text) {
+		l.shrink(len(text))
+	}
+	return true
+}
+
+func (l *lineStream) push() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.next.bufs) > 0 && l.begin() {
+		l.attempt()
+	}
+}
+
+func (l *lineStream) spawn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.next.bufs) > 0 && l.begin() {
+		go l.writeRounds(nil)
+	}
+}
+
+func (l *lineStream) flush(ctx context.Context) error {
+	l.mu.Lock()
+	if len(l.next.bufs) == 0 && !l.busy {
+		l.mu.Unlock()
+		return nil
+	}
+	r := l.next // where it is empty, what is being written comes before it
+	done := r.wait()
+	if l.begin() {
+		go l.writeRounds(nil)
+	}
+	l.mu.Unlock()
+	select {
+	case <-done:
+		return r.err
+	case <-l.closing:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *lineStream) onLost(f func(error)) { l.lost = f }
+
+// writeRounds writes r, if it is not nil, and what is next until there is
+// nothing. The stream is busy.
+func (l *lineStream) writeRounds(r *round) {
+	var lost error
+	l.mu.Lock()
+	for r != nil || l.pending() {
+		if r == nil {
+			r = l.turn()
+		}
+		err := l.err
+		l.mu.Unlock()
+		size, vital := r.size(), r.vital
+		if err == nil {
+			err = l.writeAll(r.bufs)
+		}
+		l.mu.Lock()
+		l.wrote(r, size, err)
+		if err != nil && vital {
+			lost = l.err
+		}
+		r = nil
+	}
+	l.rest()
+	l.mu.Unlock()
+	if lost != nil && l.lost != nil {
+		l.lost(lost)
+	}
+}
+
+// writeAll writes bufs, small ones together.
+func (l *lineStream) writeAll(bufs [][]byte) error {
+	joined := l.joined[:0]
+	for k, b := range bufs {
+		last := k == len(bufs)-1
+		if len(joined) == 0 && (last || len(b) > joinedBytes) {
+			if _, err := l.w.Write(b); err != nil {
+				return err
+			}
+			continue
+		}
+		joined = append(joined, b...)
+		if last || len(joined) > joinedBytes {
+			if _, err := l.w.Write(joined); err != nil {
+				return err
+			}
+			joined = joined[:0]
+		}
+	}
+	if cap(joined) <= keptBytes {
+		l.joined = joined[:0]
+	}
+	return nil
+}
+
+// The functions below are called with l.mu held.
+
+// reserve waits until there is room for size bytes more.
+func (l *lineStream) reserve(ctx context.Context, size int) error {
+	for l.err == nil && l.queued > 0 && l.queued > l.lim.QueuedBytes-size {
+		if l.room == nil {
+			l.room = make(chan struct{})
+		}
+		room := l.room
+		if l.begin() {
+			go l.writeRounds(nil)
+		}
+		l.mu.Unlock()
+		select {
+		case <-room:
+		case <-l.closing:
+		case <-ctx.Done():
+		}
+		l.mu.Lock()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if l.err != nil {
+		return l.err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.queued += size
+	return nil
+}
+
+// pending reports whether there is something to write, or somebody to tell that
+// there is not.
+func (l *lineStream) pending() bool { return len(l.next.bufs) > 0 || l.next.done != nil }
+
+// begin makes the stream busy and reports whether it was not.
+func (l *lineStream) begin() bool {
+	was := l.busy
+	l.busy = true
+	return !was
+}
+
+// rest ends being busy.
+func (l *lineStream) rest() {
+	l.busy = false
+	if l.idle != nil {
+		close(l.idle)
+		l.idle = nil
+	}
+}
+
+// attempt writes what is next if that can be done at once, and reports whether
+// it was. Otherwise, and for what came meanwhile, there is a goroutine. The
+// stream is busy; l.mu is released in between.
+func (l *lineStream) attempt() bool {
+	r := l.turn()
+	size := r.size()
+	if l.try == nil || size > joinedBytes || l.err != nil {
+		go l.writeRounds(r)
+		return false
+	}
+	text := r.bufs[0]
+	if len(r.bufs) > 1 {
+		l.joined = l.joined[:0]
+		for _, b := range r.bufs {
+			l.joined = append(l.joined, b...)
+		}
+		text = l.joined
+	}
+	l.mu.Unlock()
+	n, err := l.try.TryWrite(text)
+	l.mu.Lock()
+	if err != nil || n < size { // Write finds the error again
+		l.shrink(n)
+		clear(r.bufs)
+		r.bufs, r.ours = append(r.bufs[:0], text[n:]), 0
+		go l.writeRounds(r)
+		return false
+	}
+	l.wrote(r, size, nil)
+	if l.pending() {
+		go l.writeRounds(nil)
+		return true
+	}
+	l.rest()
+	return true
+}
+
+// turn takes the next round, to write it.
+func (l *lineStream) turn() *round {
+	r := l.next
+	l.next, l.spare = l.spare, nil
+	if l.next == nil {
+		l.next = new(round)
+	}
+	return r
+}
+
+// wrote takes note that r was written, or was not for err.
+func (l *lineStream) wrote(r *round, size int, err error) {
+	l.shrink(size)
+	if err != nil && l.err == nil {
+		l.err = fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	if r.done == nil {
+		r.reuse()
+		l.spare = r
+		return
+	}
+	if err != nil {
+		r.err = l.err
+	}
+	close(r.done) // who waits reads r
+}
+
+// shrink lets those look again who wait for room.
+func (l *lineStream) shrink(size int) {
+	l.queued -= size
+	if l.room != nil {
+		close(l.room)
+		l.room = nil
+	}
+}
+
+// Close implements [Stream].
+func (l *lineStream) Close() error {
+	l.mu.Lock()
+	select {
+	case <-l.closing:
+		l.mu.Unlock()
+		return nil
+	default:
+	}
+	close(l.closing)
+	if l.err == nil {
+		l.err = ErrClosed
+	}
+	var idle chan struct{}
+	if l.busy {
+		idle = make(chan struct{})
+		l.idle = idle
+	}
+	l.mu.Unlock()
+
+	var err error
+	if l.c != nil {
+		err = l.c.Close()
+	}
+	if idle != nil {
+		t := time.NewTimer(closePatience)
+		defer t.Stop()
+		select {
+		case <-idle:
+		case <-t.C:
+		}
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// A handler that takes longer than this, on average, does not run on the
+	// goroutine that reads. Starting a goroutine costs about a twentieth.
+	inlineTime = 100 * time.Microsecond
+	// The longer all handlers are quick the rarer they are looked at, down to
+	// this: it bounds for how long the first slow one keeps reading waiting.
+	longestLook = 800 * time.Microsecond
+	// After a handler was slow this many requests get goroutines of their own,
+	// before the next may try its luck.
+	apartRequests = 64
+)
+
+// A reader is the turn of one goroutine at reading. It runs the handlers of the
+// requests it reads itself, since a goroutine costs more than most requests do.
+// A handler that turns out to be slow keeps the goroutine; reading goes to
+// another.
+type reader struct {
+	d     *Duplex
+	apart int  // so many requests get goroutines of their own
+	left  bool // another goroutine reads now
+}
+
+func (r *reader) run() {
+	err := errors.New("rpc: the handler of a notification ended the goroutine")
+	defer func() { // also when the goroutine ends
+		if !r.left {
+			r.d.finish(err)
+			return
+		}
+		r.d.release()
+		r.d.handlers.Done()
+	}()
+	err = r.read()
+}
+
+// read hands on what comes until reading goes to another goroutine or no more
+// can come, and returns why.
+func (r *reader) read() error {
+	d := r.d
+	for !r.left {
+		if d.burst != nil && !d.burst.more() {
+			d.burst.push()
+		}
+		m, err := d.s.Read(d.ctx)
+		if err == nil {
+			r.receive(m)
+			continue
+		}
+		if _, ok := errors.AsType[*Error](err); !ok {
+			return err
+		}
+		bad, ok := errors.AsType[*DecodeError](err)
+		if !ok {
+			bad = &DecodeError{err: AsError(err)}
+		}
+		if res := d.skip(bad); res != nil {
+			d.refuse(res)
+		}
+	}
+	return nil
+}
+
+func (r *reader) receive(m Message) {
+	switch m := m.(type) {
+	case *Request:
+		r.request(m)
+	case *Response:
+		r.d.response(m)
+	case Batch:
+		r.d.batch(m)
+	}
+}
+
+func (r *reader) request(req *Request) {
+	x, start, refusal := r.d.request(req, nil, 0)
+	switch {
+	case refusal != nil:
+		r.d.refuse(refusal)
+	case !start:
+	case r.apart > 0:
+		r.apart--
+		r.d.start(x)
+	default:
+		r.inline(x)
+	}
+}
+
+// inline handles x on this goroutine.
+func (r *reader) inline(x *exchange) {
+	d := r.d
+	d.handlers.Add(1)
+	r.left = true // until it has returned in time
+	returned := false
+	defer func() {
+		if !returned { // the handler ended the goroutine
+			d.handOver(x)
+			d.push()
+		}
+	}()
+	d.look.begin(x)
+	x.handle()
+	returned = true
+	if d.look.end(x) {
+		r.left = false
+		d.release()
+		d.handlers.Done()
+		return
+	}
+	d.push()
+}
+
+// handOver gives reading to a new goroutine while x goes on, if x runs on the
+// one that reads.
+func (d *Duplex) handOver(x *exchange) {
+	if d.look.end(x) {
+		d.push() // the answers to what came before x
+		go (&reader{d: d, apart: apartRequests}).run()
+	}
+}
+
+// A lookout sees to it that no handler keeps reading waiting. A timer for each
+// request would cost as much as a goroutine for each: there is one, which runs
+// while requests come, and counts them.
+type lookout struct {
+	d     *Duplex
+	timer *time.Timer
+	armed atomic.Bool
+	every time.Duration // between looks; only look uses it
+
+	led   atomic.Pointer[exchange] // runs on the goroutine that reads
+	begun atomic.Int64             // how many did, since the last look
+}
+
+func (l *lookout) init(d *Duplex) {
+	l.d, l.every = d, inlineTime
+	l.timer = time.AfterFunc(time.Hour, l.look)
+	l.timer.Stop()
+}
+
+// begin says that x runs on the goroutine that reads.
+func (l *lookout) begin(x *exchange) {
+	l.led.Store(x)
+	l.begun.Add(1)
+	if !l.armed.Load() && l.armed.CompareAndSwap(false, true) {
+		l.timer.Reset(inlineTime)
+	}
+}
+
+// end says that x does not any more, and reports whether it did.
+func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
+
+// look hands reading over where a handler runs that is slow, or is one of
+// several that were.
+func (l *lookout) look() {
+	begun, x := l.begun.Swap(0), l.led.Load()
+	switch {
+	case x != nil && time.Duration(begun)*inlineTime <= l.every:
+		l.every = inlineTime
+		l.d.handOver(x)
+	case begun > 0:
+		l.every = min(2*l.every, longestLook)
+	default: // nothing comes
+		l.every = inlineTime
+		l.armed.Store(false)
+		if l.begun.Load() == 0 || !l.armed.CompareAndSwap(false, true) {
+			return
+		}
+	}
+	l.timer.Reset(l.every)
+}
