@@ -256,7 +256,7 @@ func TestDuplexReverseCallEndsWithRequest(t *testing.T) {
 			return nil, nil
 		}), nil)
 		peer.send(`{"jsonrpc":"2.0","id":1,"method":"x"}`)
-		go peer.want(`{"jsonrpc":"2.0","id":1,"method":"ask"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+		peer.want(`{"jsonrpc":"2.0","id":1,"method":"ask"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 		if err := <-errs; !errors.Is(err, rpc.ErrEnded) {
 			t.Errorf("call: %v", err)
 		}
