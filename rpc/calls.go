@@ -15,8 +15,13 @@ type Calls struct {
 	mu      sync.Mutex
 	last    int64 // the last ID that was allocated
 	waiting map[ID]*PendingCall
-	err     error // set when no call can succeed any more
+	free    []*PendingCall // that were waited for: their channels are empty
+	err     error          // set when no call can succeed any more
 }
+
+// freeCalls is how many calls are kept for their memory: as many as a host makes
+// at once.
+const freeCalls = 64
 
 // A PendingCall waits for its response.
 type PendingCall struct {
@@ -35,7 +40,7 @@ type ended struct {
 // number, beginning with 1; no number is used twice. It returns an error if the
 // ID is one that waits already, or the one given to [Calls.Fail]. It must be
 // called before req is sent, and [PendingCall.Wait] or [PendingCall.Abandon]
-// after it.
+// after it, once.
 func (c *Calls) Start(req *Request) (*PendingCall, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,9 +59,31 @@ func (c *Calls) Start(req *Request) (*PendingCall, error) {
 	if c.waiting == nil {
 		c.waiting = make(map[ID]*PendingCall)
 	}
-	p := &PendingCall{calls: c, req: req, ended: make(chan ended, 1)}
+	p := c.pending()
+	p.req = req
 	c.waiting[req.ID] = p
 	return p, nil
+}
+
+// pending returns a call; c.mu is held.
+func (c *Calls) pending() *PendingCall {
+	last := len(c.free) - 1
+	if last < 0 {
+		return &PendingCall{calls: c, ended: make(chan ended, 1)}
+	}
+	p := c.free[last]
+	c.free = c.free[:last]
+	return p
+}
+
+// recycle keeps p, whose channel is empty and stays so.
+func (c *Calls) recycle(p *PendingCall) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.req = nil
+	if len(c.free) < freeCalls {
+		c.free = append(c.free, p)
+	}
 }
 
 // Deliver hands a response to the call that waits for it. It reports whether
@@ -126,51 +153,60 @@ func (c *Calls) Issued(id ID) bool {
 // failed with, or the error of ctx when that ends first; an answer that comes
 // later is dropped.
 func (p *PendingCall) Wait(ctx context.Context, result any) error {
+	var e ended
 	select {
-	case e := <-p.ended:
-		return p.outcome(e, result)
+	case e = <-p.ended:
 	case <-ctx.Done():
+		if p.abandon() {
+			p.calls.recycle(p)
+			return ctx.Err()
+		}
+		e = <-p.ended // it came at the same moment
 	}
-	p.Abandon()
-	select {
-	case e := <-p.ended: // it came at the same moment
-		return p.outcome(e, result)
-	default:
-		return ctx.Err()
-	}
+	req := p.req
+	p.calls.recycle(p)
+	return e.outcome(req, result)
 }
 
 // Unsent ends the call because sending it failed with err, and returns err, or,
 // where a response came all the same, its outcome: a connection may end while
 // the sender has not yet heard that it was done.
 func (p *PendingCall) Unsent(err error, result any) error {
-	p.Abandon()
-	select {
-	case e := <-p.ended:
-		if e.res != nil {
-			return p.outcome(e, result)
-		}
-	default:
+	if p.abandon() {
+		return err
+	}
+	if e := <-p.ended; e.res != nil {
+		return e.outcome(p.req, result)
 	}
 	return err
 }
 
-func (p *PendingCall) outcome(e ended, result any) error {
+func (e ended) outcome(req *Request, result any) error {
 	if e.err != nil {
 		return e.err
 	}
 	err := DecodeResult(e.res, result)
-	if wire := (*Error)(nil); err != nil && !errors.As(err, &wire) {
-		return fmt.Errorf("%s: %w", p.req.Method, err)
+	if err == nil {
+		return nil
 	}
-	return err
+	if _, wire := errors.AsType[*Error](err); wire {
+		return err
+	}
+	return fmt.Errorf("%s: %w", req.Method, err)
 }
 
 // Abandon stops waiting. An answer that comes later is dropped.
-func (p *PendingCall) Abandon() {
-	p.calls.mu.Lock()
-	defer p.calls.mu.Unlock()
-	if p.calls.waiting[p.req.ID] == p {
-		delete(p.calls.waiting, p.req.ID)
+func (p *PendingCall) Abandon() { p.abandon() }
+
+// abandon reports whether the call did wait. Otherwise p.ended has a value, or
+// gets one at this moment.
+func (p *PendingCall) abandon() bool {
+	c := p.calls
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting[p.req.ID] != p {
+		return false
 	}
+	delete(c.waiting, p.req.ID)
+	return true
 }

@@ -22,6 +22,12 @@ type exchange struct {
 	place int         // in the batch
 }
 
+// What handlers without a result have done. The other side is not told.
+var (
+	errExited   = errors.New("rpc: the handler ended its goroutine")
+	errPanicked = errors.New("rpc: the handler panicked")
+)
+
 // Call implements [Peer].
 func (x *exchange) Call(ctx context.Context, req *Request, result any) error {
 	x.d.handOver(x) // the answer must be read
@@ -106,11 +112,11 @@ func (d *Duplex) handle(x *exchange) {
 // handle runs the handler and answers for it, whatever it does.
 func (x *exchange) handle() {
 	var result any
-	err := errors.New("rpc: the handler ended its goroutine")
+	err := errExited
 	defer func() {
 		if v := recover(); v != nil {
 			x.d.panicked(x.req, v)
-			err = errors.New("rpc: the handler panicked")
+			err = errPanicked
 		}
 		x.answer(result, err)
 	}()

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -56,7 +57,10 @@ func (p *pipe) Read(ctx context.Context) (Message, error) {
 }
 
 func (p *pipe) Write(ctx context.Context, m Message) error {
-	b, encodeErr := AppendMessage(nil, m)
+	buf := encoded.Get().(*[]byte)
+	text, encodeErr := AppendMessage((*buf)[:0], m)
+	b := bytes.Clone(text) // the other end keeps it
+	keep(buf, text)
 	if len(b) == 0 {
 		return encodeErr
 	}
