@@ -13,6 +13,9 @@ const (
 	// The longer all handlers are quick the rarer they are looked at, down to
 	// this: it bounds for how long the first slow one keeps reading waiting.
 	longestLook = 800 * time.Microsecond
+	// So many looks on end find handlers running that are a little slow, before
+	// it is taken for no accident.
+	maxStrikes = 3
 	// After a handler was slow this many requests get goroutines of their own,
 	// before the next may try its luck.
 	apartRequests = 64
@@ -133,7 +136,11 @@ type lookout struct {
 	d     *Duplex
 	timer *time.Timer
 	armed atomic.Bool
-	every time.Duration // between looks; only look uses it
+
+	// Only look uses these.
+	every   time.Duration // until the next look
+	suspect *exchange     // ran at the last look, when little had begun
+	strikes int           // so many looks on end were like that
 
 	led   atomic.Pointer[exchange] // runs on the goroutine that reads
 	begun atomic.Int64             // how many did, since the last look
@@ -157,14 +164,19 @@ func (l *lookout) begin(x *exchange) {
 // end says that x does not any more, and reports whether it did.
 func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
 
-// look hands reading over where a handler runs that is slow, or is one of
-// several that were.
+// look hands reading over where a handler runs that ran at the last look, or
+// where each of several looks found one running and few begun.
 func (l *lookout) look() {
 	begun, x := l.begun.Swap(0), l.led.Load()
+	was, strikes := l.suspect, l.strikes
+	l.suspect, l.strikes = nil, 0
 	switch {
-	case x != nil && time.Duration(begun)*inlineTime <= l.every:
-		l.every = inlineTime
+	case x != nil && (x == was || strikes == maxStrikes):
 		l.d.handOver(x)
+		l.every = inlineTime
+	case x != nil && time.Duration(begun)*inlineTime <= l.every:
+		l.suspect, l.strikes = x, strikes+1
+		l.every = inlineTime
 	case begun > 0:
 		l.every = min(2*l.every, longestLook)
 	default: // nothing comes

@@ -68,6 +68,8 @@ type Request struct {
 	// Params is an object, or nil where there are none. It belongs to the
 	// request: it is never reused.
 	Params jsontext.Value
+	// sound is Params as NewRequest made them: valid, in one line.
+	sound jsontext.Value
 
 	// Header travels beside the message where the transport has headers, and
 	// is ignored where it has none. A received request has the headers it
@@ -85,7 +87,12 @@ func NewRequest(method string, params any) (*Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode params of %s: %w", method, err)
 	}
-	return &Request{Method: method, Params: b}, nil
+	return &Request{Method: method, Params: b, sound: b}, nil
+}
+
+// isSound reports whether nobody has set other Params.
+func (r *Request) isSound() bool {
+	return len(r.sound) > 0 && len(r.sound) == len(r.Params) && &r.sound[0] == &r.Params[0]
 }
 
 func marshal(v any) (jsontext.Value, error) {

@@ -476,6 +476,9 @@ func appendRequest(dst []byte, r *Request) ([]byte, error) {
 	if err != nil {
 		return dst[:size], fmt.Errorf("rpc: method %q: %w", r.Method, err)
 	}
+	if r.isSound() && r.Params[0] == '{' {
+		return append(append(append(dst, `,"params":`...), r.Params...), '}'), nil
+	}
 	i := skipSpace(r.Params, 0)
 	if i == len(r.Params) || string(r.Params[i:]) == "null" {
 		return append(dst, '}'), nil
