@@ -1,6 +1,9 @@
 package rpc_test
 
 import (
+	"context"
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/tenon-mcp/tenon/rpc"
@@ -59,4 +62,76 @@ func BenchmarkAppendMessage(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkAppendString(b *testing.B) {
+	for name, unit := range map[string]string{
+		"plain": "The quick brown fox jumps over 13 lazy dogs. ",
+		"mixed": "The quick brown fox said \"jump\" over 13 lazy dogs; naïve café at 5 µs, path C:\\tmp.\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			text := strings.Repeat(unit, 100)
+			var dst []byte
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				dst = rpc.AppendString(dst[:0], text)
+			}
+		})
+	}
+}
+
+// repeated is a stream of so many lines, and swallows what is written.
+type repeated struct {
+	line string
+	n    int
+	at   int // in the line
+}
+
+func (r *repeated) Read(b []byte) (int, error) {
+	n := 0
+	for r.n > 0 && n < len(b) {
+		k := copy(b[n:], r.line[r.at:])
+		n, r.at = n+k, r.at+k
+		if r.at == len(r.line) {
+			r.at = 0
+			r.n--
+		}
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (*repeated) Write(b []byte) (int, error)    { return len(b), nil }
+func (*repeated) TryWrite(b []byte) (int, error) { return len(b), nil }
+
+// serveRepeated answers n requests that come without a pause.
+func serveRepeated(tb testing.TB, n int, h rpc.HandlerFunc) {
+	tb.Helper()
+	r := &repeated{line: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"message":"hello"}}}` + "\n", n: n}
+	d := rpc.NewDuplex(context.Background(), rpc.NewLineStream(r, r, nil, rpc.Limits{}), handler(h), &rpc.DuplexOptions{Drain: -1})
+	<-d.Done()
+	if err := d.Err(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func BenchmarkServe(b *testing.B) {
+	b.ReportAllocs()
+	serveRepeated(b, b.N, echo)
+}
+
+func BenchmarkServeProgress(b *testing.B) {
+	b.ReportAllocs()
+	req := &rpc.Request{Method: "notifications/progress", Params: []byte(`{"progressToken":1,"progress":1}`)}
+	serveRepeated(b, 1, func(ctx context.Context, _ *rpc.Request, peer rpc.Peer) (any, error) {
+		for range b.N {
+			if err := peer.Notify(ctx, req); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
 }
