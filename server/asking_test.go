@@ -82,6 +82,34 @@ func TestQuestionIsWithdrawn(t *testing.T) {
 	w.conn.Close()
 }
 
+// So is one whose request the client cancels, where nothing more can be sent for
+// the request itself.
+func TestQuestionOfACancelledRequest(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil)
+	server.AddTool(s, mcp.Tool{Name: "t"}, func(ctx context.Context, _ struct{}) (string, error) { return interview(ctx) })
+	w := dial(t, s)
+	w.initialize(mcp.V20251125, everything)
+	id := make(chan rpc.ID, 1)
+	w.onRequest(func(ctx context.Context, req *rpc.Request) (any, error) {
+		id <- req.ID
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	ctx, cancel := context.WithCancel(w.ctx)
+	end := make(chan error, 1)
+	go func() {
+		req := &rpc.Request{ID: rpc.StringID("call"), Method: "tools/call", Params: jsontext.Value(`{"name":"t"}`)}
+		end <- w.conn.Call(ctx, req, nil)
+	}()
+	question := <-id
+	w.notify("notifications/cancelled", `{"requestId":"call"}`)
+	w.want(0, "notifications/cancelled", `"requestId":`+question.String())
+	cancel()
+	<-end
+	w.conn.Close()
+}
+
 func TestInitializeIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	s := withEcho(nil)

@@ -172,9 +172,25 @@ func TestLimitOfCallbacks(t *testing.T) {
 		for i := range 1000 {
 			tell(i + 1)
 		}
+		if n := strings.Count(logs.String(), "notifications are dropped"); n != 1 {
+			t.Errorf("%d lines in the log of one flood", n)
+		}
 		close(free)
 		synctest.Wait()
 		tell(9999)
+		synctest.Wait()
+		if n := strings.Count(logs.String(), "notifications are dropped"); n != 1 {
+			t.Errorf("%d lines in the log after it", n)
+		}
+		free = make(chan struct{})
+		for i := range 10 { // another flood is another line
+			tell(i)
+		}
+		close(free)
+		synctest.Wait()
+		mu.Lock()
+		heard = heard[:5]
+		mu.Unlock()
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -182,8 +198,8 @@ func TestLimitOfCallbacks(t *testing.T) {
 		if got := strings.Join(heard, " "); got != `{"i":0} {"i":1} {"i":2} {"i":3} {"i":9999}` {
 			t.Errorf("heard %s", got)
 		}
-		if n := strings.Count(logs.String(), "notifications are dropped"); n != 1 {
-			t.Errorf("%d lines in the log", n)
+		if n := strings.Count(logs.String(), "notifications are dropped"); n != 2 {
+			t.Errorf("%d lines in the log of two floods", n)
 		}
 	})
 }

@@ -80,12 +80,22 @@ func encodeCursor(kind, last string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(kind + ":" + last))
 }
 
+// decodeBase64 reads the one spelling that a text has: line breaks, which the
+// decoder skips, are none of it.
+func decodeBase64(text string) ([]byte, bool) {
+	if strings.ContainsAny(text, "\r\n") {
+		return nil, false
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	return b, err == nil
+}
+
 func decodeCursor(kind, cursor string) (last string, ok bool) {
 	if len(cursor) > maxCursorBytes {
 		return "", false
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || !utf8.Valid(b) {
+	b, ok := decodeBase64(cursor)
+	if !ok || !utf8.Valid(b) {
 		return "", false
 	}
 	return strings.CutPrefix(string(b), kind+":")

@@ -111,8 +111,8 @@ func (s *sealer) unseal(text string, binding []byte) (requestState, error) {
 	if over(len(text), s.maxBytes) || len(text) < len(statePrefix) || text[:len(statePrefix)] != statePrefix {
 		return st, errBadState
 	}
-	sealed, err := base64.RawURLEncoding.Strict().DecodeString(text[len(statePrefix):])
-	if err != nil {
+	sealed, ok := decodeBase64(text[len(statePrefix):])
+	if !ok {
 		return st, errBadState
 	}
 	for _, aead := range s.aeads {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/base64"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("tools", encodeCursor("tools", "echo"))
 	f.Add("tools", encodeCursor("prompts", "echo"))
 	f.Add("tools", "dG9vbHM6_w")
+	f.Add("tools", "dG9vbHM6A\n00")
 	f.Fuzz(func(t *testing.T, kind, cursor string) {
 		last, ok := decodeCursor(kind, cursor)
 		if ok && (encodeCursor(kind, last) != cursor || !utf8.ValidString(last)) {
@@ -33,11 +35,16 @@ func FuzzState(f *testing.F) {
 	}
 	f.Add(good)
 	f.Add("v1.")
+	f.Add(good + "\n")
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		st, err := s.open(text, binding)
-		if err == nil && string(st.Value) != "1" { // only what was sealed
-			t.Errorf("%q was opened: %s", text, st.Value)
+		if err != nil {
+			return
+		}
+		sealed, _ := base64.RawURLEncoding.DecodeString(text[len(statePrefix):])
+		if string(st.Value) != "1" || text != statePrefix+base64.RawURLEncoding.EncodeToString(sealed) {
+			t.Errorf("%q was opened: %s", text, st.Value) // only what was sealed, in its one spelling
 		}
 	})
 }
