@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,7 +63,23 @@ func isExit(err error) bool {
 	return ok
 }
 
-// A message of many times a pipe's buffer goes through whole.
+// Two servers of one command are two servers.
+func TestTwoAtOnce(t *testing.T) {
+	t.Parallel()
+	c := self("serve")
+	one, two := dial(t, c), dial(t, c)
+	if a, b := call[int](t, one, "pid", nil), call[int](t, two, "pid", nil); a == b {
+		t.Errorf("both are process %d", a)
+	}
+	if err := one.Close(); err != nil {
+		t.Error(err)
+	}
+	if got := echo(t, two, "on"); got != "on" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// B008: a message of many times a pipe's buffer goes through whole.
 func TestLargeMessage(t *testing.T) {
 	t.Parallel()
 	conn := dial(t, self("serve"))
@@ -74,6 +91,19 @@ func TestLargeMessage(t *testing.T) {
 	}
 }
 
+// B009: a character in two reads is one character.
+func TestCutCharacters(t *testing.T) {
+	t.Parallel()
+	conn := dial(t, self("serve"))
+	for n := 4096 - 80; n < 4096; n++ {
+		want := strings.Repeat("x", n) + "a—読🎉é" + strings.Repeat("🎉", 20)
+		if got := echo(t, conn, want); got != want {
+			t.Fatalf("with %d bytes before it: got %q", n, got[n:])
+		}
+	}
+}
+
+// B008: what is over the limit fails alone.
 func TestTooLargeMessage(t *testing.T) {
 	t.Parallel()
 	c := self("serve")
@@ -88,7 +118,8 @@ func TestTooLargeMessage(t *testing.T) {
 	}
 }
 
-// What else comes on stdout is skipped; characters may come in pieces.
+// B006, B009: what else comes on stdout is skipped; characters may come in
+// pieces.
 func TestBanner(t *testing.T) {
 	t.Parallel()
 	var log buffer
@@ -101,10 +132,11 @@ func TestBanner(t *testing.T) {
 		}
 	}
 	if !strings.Contains(log.String(), "cannot be read") || strings.Contains(log.String(), "npm start") {
-		t.Errorf("want one warning without the text, got log:\n%s", log.String())
+		t.Errorf("want a warning without the text, got log:\n%s", log.String())
 	}
 }
 
+// B004: stderr is read, whoever wants it, and its end is kept.
 func TestStderrIsDrained(t *testing.T) {
 	t.Parallel()
 	var seen buffer
@@ -116,12 +148,17 @@ func TestStderrIsDrained(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
+	err := conn.Call(t.Context(), &rpc.Request{Method: "exit"}, nil)
+	if exit, ok := errors.AsType[*stdio.ExitError](err); !ok || len(exit.Stderr) != 16<<10 {
+		t.Errorf("got %v, want an ExitError with the last 16 KiB of stderr", err)
+	}
 	conn.Close()
-	if got := len(seen.String()); got < 3*256<<10 {
+	if got := len(seen.String()); got != 3*256<<10 {
 		t.Errorf("stderr got %d bytes, want all of them", got)
 	}
 }
 
+// B001: a server that is none says so, and why.
 func TestEarlyExit(t *testing.T) {
 	t.Parallel()
 	conn := dial(t, self("missing-key"))
@@ -145,7 +182,7 @@ func TestEarlyExit(t *testing.T) {
 	}
 }
 
-// A server that dies takes its calls with it and nothing else.
+// B002: a server that dies takes its calls with it and nothing else.
 func TestCrashUnderCalls(t *testing.T) {
 	t.Parallel()
 	conn := dial(t, self("serve"))
@@ -165,6 +202,70 @@ func TestCrashUnderCalls(t *testing.T) {
 	start := time.Now()
 	if err := conn.Call(t.Context(), &rpc.Request{Method: "echo"}, nil); !isExit(err) || time.Since(start) > time.Second {
 		t.Errorf("a later call: %v after %v, want an ExitError at once", err, time.Since(start))
+	}
+}
+
+// What it leaves behind holds the pipes open, which keeps no call waiting.
+func TestCrashWithDescendants(t *testing.T) {
+	t.Parallel()
+	c := self("serve")
+	c.Limits.KillWait = time.Minute
+	conn := dial(t, c)
+	start := time.Now()
+	if err := conn.Call(t.Context(), &rpc.Request{Method: "exit-and-leave-a-grandchild"}, nil); !isExit(err) {
+		t.Errorf("got %v, want an ExitError", err)
+	}
+	if d := time.Since(start); d > 3*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+// B018: replies do not wait behind notifications, and none of these is lost.
+func TestFloodOfNotifications(t *testing.T) {
+	t.Parallel()
+	var got atomic.Int32
+	conn, err := self("serve").Dial(t.Context(), rpc.HandlerFunc(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
+		got.Add(1)
+		return nil, nil
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if answer := call[string](t, conn, "notify", nil); answer != "notified" || got.Load() != 5000 {
+		t.Errorf("%q after %d notifications", answer, got.Load())
+	}
+}
+
+// B024: a request without an id is a notification, for a client as well.
+func TestPingWithoutID(t *testing.T) {
+	t.Parallel()
+	conn := dial(t, self("serve"))
+	if got := call[string](t, conn, "ping-without-id", nil); got != "sent" {
+		t.Errorf("got %q", got)
+	}
+	if got := echo(t, conn, "on"); got != "on" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A server that does not read keeps neither a call nor Close waiting.
+func TestServerDoesNotRead(t *testing.T) {
+	t.Parallel()
+	c := self("sleep")
+	c.Limits = short
+	conn := dial(t, c)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	req, err := rpc.NewRequest("echo", map[string]string{"text": strings.Repeat("x", 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.Call(ctx, req, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want context.DeadlineExceeded", err)
+	}
+	if err := conn.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -199,6 +300,7 @@ func TestMissingCommand(t *testing.T) {
 	}
 }
 
+// B013: additions are merged into what every program needs.
 func TestEnvironment(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the names are those of Unix")

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// B014: Windows has names of its own, and their case means nothing.
 func TestPick(t *testing.T) {
 	t.Parallel()
 	environ := []string{
@@ -23,6 +24,7 @@ func TestPick(t *testing.T) {
 	}
 }
 
+// B013, B014: one entry a name, and no literal ${NAME}.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	lookup := func(name string) (string, bool) {

@@ -58,6 +58,9 @@ const (
 	// groupPoll is how often a process group is asked whether it is empty;
 	// no operating system tells it by itself.
 	groupPoll = 10 * time.Millisecond
+	// reapWait is how long a killed group may take to be empty. What is in it
+	// after that are zombies whose parent is another process.
+	reapWait = 100 * time.Millisecond
 )
 
 func (l Limits) withDefaults() Limits {

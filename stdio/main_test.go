@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
 	"github.com/tenon-mcp/tenon/rpc"
@@ -55,6 +57,18 @@ func child(mode string) int {
 		}
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
+	case "marker":
+		told := make(chan os.Signal, 1)
+		signal.Notify(told, syscall.SIGTERM)
+		go func() {
+			<-told
+			os.WriteFile(os.Getenv("MARKER"), []byte("terminated"), 0o600)
+			os.Exit(1)
+		}()
+	case "no-stderr":
+		os.Stderr.Close()
+	case "ends-by-context":
+		return endsByContext()
 	}
 	if err := stdio.Serve(context.Background(), binder(bind), nil); err != nil {
 		fmt.Fprintln(os.Stderr, "serve:", err)
@@ -67,6 +81,21 @@ func child(mode string) int {
 		os.WriteFile(os.Getenv("MARKER"), []byte("clean"), 0o600)
 	}
 	return 0
+}
+
+// endsByContext serves until a request ends the context, whatever stdin does.
+func endsByContext() int {
+	ctx, cancel := context.WithCancel(context.Background())
+	err := stdio.Serve(ctx, binder(func(context.Context, rpc.Conn) rpc.Handler {
+		return rpc.HandlerFunc(func(context.Context, *rpc.Request, rpc.Peer) (any, error) {
+			cancel()
+			return nil, nil
+		})
+	}), nil)
+	if errors.Is(err, context.Canceled) {
+		return 7
+	}
+	return 1
 }
 
 // banner answers by hand, with what launchers print between the messages, one
@@ -121,17 +150,55 @@ func bind(ctx context.Context, conn rpc.Conn) rpc.Handler {
 			var answer string
 			err := peer.Call(ctx, &rpc.Request{Method: "question"}, &answer)
 			return answer, err
+		case "notify":
+			for i := range 5000 {
+				if err := conn.Notify(ctx, &rpc.Request{Method: "notifications/message", Params: jsontext.Value(`{"n":` + strconv.Itoa(i) + `}`)}); err != nil {
+					return nil, err
+				}
+			}
+			return "notified", nil
+		case "ping-without-id":
+			return "sent", conn.Notify(ctx, &rpc.Request{Method: "ping"})
+		case "pid":
+			return os.Getpid(), nil
 		case "grandchild":
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), childVariable+"=sleep")
-			cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-			if err := cmd.Start(); err != nil {
+			return spawn(exec.Command(os.Args[0]))
+		case "detached":
+			return spawnDetached()
+		case "exit-and-leave-a-grandchild":
+			if _, err := spawn(exec.Command(os.Args[0])); err != nil {
 				return nil, err
 			}
-			return cmd.Process.Pid, nil
+			os.Exit(1)
 		}
 		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "no method %q", req.Method)
 	})
+}
+
+// spawn starts a process that sleeps and holds stdout and stderr open, those
+// of the connection included.
+func spawn(cmd *exec.Cmd) (pid int, err error) {
+	cmd.Env = append(os.Environ(), childVariable+"=sleep")
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	return cmd.Process.Pid, nil
+}
+
+// spawnDetached is spawn for a process that has left the group.
+func spawnDetached() (pid int, err error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	cmd := exec.Command("setsid", "sh", "-c", `exec 3>&-; exec "$0"`, os.Args[0])
+	cmd.ExtraFiles = []*os.File{w}
+	pid, err = spawn(cmd)
+	w.Close()
+	io.Copy(io.Discard, r) // it ends when setsid has done its work
+	return pid, err
 }
 
 // printAll prints to stdout in every way there is.

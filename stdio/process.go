@@ -95,7 +95,6 @@ func (p *process) supervise() {
 		draining.Go(p.discard) // it may have to write before it can exit
 	}
 	p.end()
-	p.endDescendants()
 	// What is in the pipes is still to be read. Only a descendant that has
 	// left the group can hold them open now.
 	t := time.NewTimer(max(0, p.limits.KillWait))
@@ -119,36 +118,41 @@ func (p *process) discard() {
 	p.outOnce.Do(func() { close(p.outEOF) })
 }
 
-// end makes the process exit: stdin is closed; then the group is told; then
-// it is made to.
+// end makes the process and what it has started exit: stdin is closed; then
+// the group is told; then it is made to.
 func (p *process) end() {
 	p.stdin.Close()
-	if within(p.exited, p.limits.CloseWait) {
+	within(p.exited, p.limits.CloseWait)
+	if p.gone(0) {
 		return
 	}
-	p.log.Debug("server did not exit after its stdin was closed; terminating it", "command", p.name)
+	p.log.Debug("server or what it started runs on after its stdin was closed; terminating it", "command", p.name)
 	p.group.terminate()
-	if within(p.exited, p.limits.TermWait) {
+	if p.gone(p.limits.TermWait) {
 		return
 	}
-	p.log.Warn("server did not exit when told to; killing it", "command", p.name)
+	if !within(p.exited, 0) {
+		p.log.Warn("server did not exit when told to; killing it", "command", p.name)
+	}
 	p.group.kill()
 	within(p.exited, p.limits.KillWait)
+	p.gone(reapWait)
 }
 
-// endDescendants ends what the process has started and left behind.
-func (p *process) endDescendants() {
-	if p.group.empty() {
-		return
+// gone reports whether the process and its descendants are gone, which it
+// waits for.
+func (p *process) gone(wait time.Duration) bool {
+	end := time.Now().Add(wait)
+	if !within(p.exited, wait) {
+		return false
 	}
-	p.group.terminate()
-	for end := time.Now().Add(p.limits.TermWait); time.Now().Before(end); {
-		time.Sleep(groupPoll) //nolint:forbidigo // no event tells when a process group is empty
-		if p.group.empty() {
-			return
+	for !p.group.empty() {
+		if !time.Now().Before(end) {
+			return false
 		}
+		time.Sleep(groupPoll) //nolint:forbidigo // no event tells when a process group is empty
 	}
-	p.group.kill()
+	return true
 }
 
 func within(done <-chan struct{}, wait time.Duration) bool {

@@ -27,9 +27,17 @@ func (g group) terminate() { _ = syscall.Kill(-g.id, syscall.SIGTERM) }
 func (g group) kill()      { _ = syscall.Kill(-g.id, syscall.SIGKILL) }
 func (g group) close()     {}
 
-// empty reports whether no member is left. (Where only zombies are, some
-// systems say ESRCH and some EPERM.)
-func (g group) empty() bool { return syscall.Kill(-g.id, 0) != nil }
+// empty reports whether no member is left. The leader must have been waited
+// for. Orphans of the group become children of this process where it is the
+// first one of a container: nobody else would take them away.
+func (g group) empty() bool {
+	for {
+		if pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	return syscall.Kill(-g.id, 0) != nil // EPERM is of some systems where only zombies are
+}
 
 func brokenPipe(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed)

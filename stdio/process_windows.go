@@ -2,24 +2,20 @@ package stdio
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"unsafe"
 )
 
 var (
-	kernel32          = syscall.NewLazyDLL("kernel32.dll")
-	createJob         = kernel32.NewProc("CreateJobObjectW")
-	setJob            = kernel32.NewProc("SetInformationJobObject")
-	queryJob          = kernel32.NewProc("QueryInformationJobObject")
-	assignJob         = kernel32.NewProc("AssignProcessToJobObject")
-	terminateJob      = kernel32.NewProc("TerminateJobObject")
-	resumeProcess     = syscall.NewLazyDLL("ntdll.dll").NewProc("NtResumeProcess")
-	errBatchMetachars = errors.New(`an argument of a batch file may not contain any of "%&|<>^! or a line break: cmd.exe would read it as code`)
+	kernel32      = syscall.NewLazyDLL("kernel32.dll")
+	createJob     = kernel32.NewProc("CreateJobObjectW")
+	setJob        = kernel32.NewProc("SetInformationJobObject")
+	queryJob      = kernel32.NewProc("QueryInformationJobObject")
+	assignJob     = kernel32.NewProc("AssignProcessToJobObject")
+	terminateJob  = kernel32.NewProc("TerminateJobObject")
+	resumeProcess = syscall.NewLazyDLL("ntdll.dll").NewProc("NtResumeProcess")
 )
 
 const (
@@ -35,12 +31,8 @@ const (
 // start anything, and in a console group of its own, so that Ctrl-C does not
 // reach it.
 func prepare(cmd *exec.Cmd) error {
-	if ext := strings.ToLower(filepath.Ext(cmd.Path)); ext == ".bat" || ext == ".cmd" {
-		for _, a := range cmd.Args[1:] {
-			if strings.ContainsAny(a, "\"%&|<>^!\r\n") {
-				return fmt.Errorf("start %q: %w", cmd.Path, errBatchMetachars)
-			}
-		}
+	if err := checkBatch(cmd.Path, cmd.Args[1:]); err != nil {
+		return err
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		CreationFlags: createSuspended | createNewProcessGroup,

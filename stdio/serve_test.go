@@ -40,7 +40,7 @@ func start(t *testing.T, mode string) (cmd *exec.Cmd, in io.WriteCloser, out *bu
 	return cmd, in, bufio.NewReader(stdout), stderr
 }
 
-// The end of input is not the end of output.
+// B026: the end of input is not the end of output.
 func TestEndOfInput(t *testing.T) {
 	t.Parallel()
 	cmd, in, out, _ := start(t, "serve")
@@ -94,31 +94,49 @@ func TestStrayPrints(t *testing.T) {
 	}
 }
 
-// Nothing that a client sends ends the server.
+// B021, B023, B024, B031: nothing that a client sends ends the server, and what
+// is wrong is told.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
-	_, in, out, _ := start(t, "serve")
-	for i, bad := range []string{
-		"garbage", `{"jsonrpc":"2.0","method":"t","params":`, "[1,2", `"str"`, `{"foo":1}`, "\xff\xfe", "",
-		`{"jsonrpc":"2.0","id":null,"method":"echo"}`, `{"jsonrpc":"2.0","method":"echo"}`, "Content-Length: 40\r\n\r",
+	for _, tt := range []struct{ line, code string }{
+		{"garbage", "-32700"},
+		{`{"jsonrpc":"2.0","method":"t","params":`, "-32700"},
+		{"[1,2", "-32700"},
+		{`"str"`, "-32600"},
+		{`{"foo":1}`, "-32600"},
+		{"\xff\xfe", "-32700"},
+		{"", ""},
+		{`{"jsonrpc":"2.0","id":null,"method":"echo"}`, "-32600"},
+		{`{"jsonrpc":"2.0","method":"echo"}`, ""},
+		{"Content-Length: 40\r\n\r", "-32700"},
 	} {
-		fmt.Fprintf(in, "%s\n"+`{"jsonrpc":"2.0","id":%d,"method":"echo","params":{}}`+"\n", bad, i+1)
-		for {
-			line, err := out.ReadString('\n')
+		t.Run(tt.line, func(t *testing.T) {
+			t.Parallel()
+			cmd, in, out, _ := start(t, "serve")
+			io.WriteString(in, tt.line+"\n"+`{"jsonrpc":"2.0","id":1,"method":"echo","params":{}}`+"\n")
+			in.Close()
+			all, err := io.ReadAll(out)
 			if err != nil {
-				t.Fatalf("%q ended the server: %v", bad, err)
+				t.Fatal(err)
 			}
-			if strings.Contains(line, `"result"`) {
-				break
+			const answer = `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
+			got, rest, ok := strings.Cut(string(all), answer)
+			got += rest // in the order they were finished
+			if !ok {
+				t.Errorf("no answer to the next request: %s", all)
 			}
-			if !strings.Contains(line, `"error"`) {
-				t.Errorf("%q: got %s", bad, line)
+			if tt.code == "" && got != "" || tt.code != "" && (strings.Count(got, "\n") != 1 || !strings.Contains(got, `"code":`+tt.code)) {
+				t.Errorf("got %q, want an error %q", got, tt.code)
 			}
-		}
+			if err := cmd.Wait(); err != nil {
+				t.Errorf("the server ended with %v", err)
+			}
+		})
 	}
 }
 
-// A client that goes away without a word ends the server all the same.
+// B028: a client that goes away without a word, and takes stderr with it, ends the
+// server all the same, which does not spin.
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0])
@@ -131,7 +149,7 @@ func TestClientGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd.Stdout = w
+	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,14 +159,25 @@ func TestClientGone(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("the server ended with %v", err)
+	case <-ended:
+		if used := cmd.ProcessState.UserTime(); used > time.Second {
+			t.Errorf("it used %v", used)
 		}
 	case <-time.After(5 * time.Second):
 		cmd.Process.Kill()
 		t.Error("the server runs on")
 		<-ended
+	}
+}
+
+// The context ends the server while its stdin is open, and promptly.
+func TestContextEndsTheServer(t *testing.T) {
+	t.Parallel()
+	cmd, in, out, stderr := start(t, "ends-by-context")
+	io.WriteString(in, `{"jsonrpc":"2.0","id":1,"method":"end"}`+"\n")
+	io.Copy(io.Discard, out)
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 7 {
+		t.Errorf("it ended with %v: %s", err, stderr.String())
 	}
 }
 

@@ -155,8 +155,8 @@ func (p property) typeName() string {
 }
 
 // arguments turns the words of the command line into the arguments of a call:
-// key=value is typed by the schema, key:=json is taken as it is, and one word
-// that is a JSON object is all of them.
+// key=value is typed by the schema, the value of key:=json is taken as it is,
+// and one word that is a JSON object is all of them, unchecked.
 func (s signature) arguments(words []string) (jsontext.Value, error) {
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
 		v := jsontext.Value(words[0])
@@ -196,27 +196,28 @@ func (s signature) arguments(words []string) (jsontext.Value, error) {
 
 func (s signature) argument(word string) (key string, value jsontext.Value, err error) {
 	key, text, ok := strings.Cut(word, "=")
-	if !ok || key == "" || key == ":" {
+	key, isJSON := strings.CutSuffix(key, ":")
+	if !ok || key == "" {
 		return "", nil, usagef("argument %q is not key=value or key:=json\n  %s", word, s)
 	}
-	if raw, isJSON := strings.CutSuffix(key, ":"); isJSON {
-		v := jsontext.Value(text)
-		if !v.IsValid() {
-			return "", nil, usagef("argument %q: the value after := is not JSON", raw)
-		}
-		return raw, v, nil
-	}
+	var p property
 	i := slices.IndexFunc(s.properties, func(p property) bool { return p.Name == key })
-	if i < 0 && !s.open {
+	switch {
+	case i >= 0:
+		p = s.properties[i]
+	case !s.open:
 		names := make([]string, len(s.properties))
 		for i, p := range s.properties {
 			names[i] = p.Name
 		}
 		return "", nil, usagef("tool %q has no argument %q%s\n  %s", s.tool, key, didYouMean(key, names), s)
 	}
-	var p property
-	if i >= 0 {
-		p = s.properties[i]
+	if isJSON {
+		v := jsontext.Value(text)
+		if !v.IsValid() {
+			return "", nil, usagef("argument %q: the value after := is not JSON", key)
+		}
+		return key, v, nil
 	}
 	v, err := p.value(text)
 	if err != nil {
@@ -260,18 +261,24 @@ func kindIs(k jsontext.Kind, t string) bool {
 	return false
 }
 
-// didYouMean returns the nearest of names as a question, or nothing.
+// didYouMean asks for the nearest of names, if one is near.
 func didYouMean(word string, names []string) string {
-	best, bestDistance := "", 3 // more than two edits are another word
-	for _, n := range names {
-		if d := distance(word, n); d < bestDistance {
-			best, bestDistance = n, d
-		}
-	}
-	if best == "" {
+	i := nearest(word, names)
+	if i < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" — did you mean %q?", best)
+	return fmt.Sprintf(" — did you mean %q?", names[i])
+}
+
+// nearest returns the index of the name that was probably meant, or -1.
+func nearest(word string, names []string) int {
+	best, bestDistance := -1, 3 // more than two edits are another word
+	for i, n := range names {
+		if d := distance(word, n); d < bestDistance {
+			best, bestDistance = i, d
+		}
+	}
+	return best
 }
 
 // distance counts the edits between two words (Levenshtein).

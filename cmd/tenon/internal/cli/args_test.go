@@ -39,7 +39,7 @@ func TestArguments(t *testing.T) {
 		{words: "zip=1 key=5", want: `{"zip":"1","key":5}`},
 		{words: "zip=1 key=five", want: `{"zip":"1","key":"five"}`},
 		{words: "zip=1 count=12345678901234567890", want: `{"zip":"1","count":12345678901234567890}`},
-		{words: `zip:="x" extra:=[1]`, want: `{"zip":"x","extra":[1]}`},
+		{words: `zip:="x" any:=[1]`, want: `{"zip":"x","any":[1]}`},
 		{words: `{"zip":"1","new":null}`, want: `{"zip":"1","new":null}`},
 
 		{words: "", wantErr: `argument "zip" is missing`},
@@ -47,6 +47,9 @@ func TestArguments(t *testing.T) {
 		{words: "=1", wantErr: "is not key=value"},
 		{words: "zip=1 zip=2", wantErr: "given twice"},
 		{words: "zip=1 cuont=2", wantErr: `did you mean "count"?`},
+		{words: "zip=1 cuont:=2", wantErr: `did you mean "count"?`},
+		{words: "zip=1 else:=2", wantErr: `has no argument "else"`},
+		{words: ":=1", wantErr: "is not key=value"},
 		{words: "zip=1 count=two", wantErr: `"two" is not integer`},
 		{words: "zip=1 gift=1", wantErr: `"1" is not boolean`},
 		{words: "zip=1 tags=a", wantErr: `"a" is not array`},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
-	"github.com/tenon-mcp/tenon/rpc"
 )
 
 func (a *app) callCommand() *cobra.Command {
@@ -27,20 +26,20 @@ func (a *app) callCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			words, command := split(c, args)
-			d, rest, err := a.target(words, command)
+			server, rest, err := a.target(words, command)
 			if err != nil {
 				return err
 			}
 			if len(rest) == 0 {
 				return usagef("no tool named; `tenon tools` lists them")
 			}
-			return a.call(c.Context(), d, rest[0], rest[1:])
+			return a.call(c.Context(), server, rest[0], rest[1:])
 		},
 	}
 }
 
-func (a *app) call(ctx context.Context, d rpc.Dialer, name string, words []string) error {
-	c, err := a.connect(ctx, d)
+func (a *app) call(ctx context.Context, server target, name string, words []string) error {
+	c, err := a.connect(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -51,11 +50,7 @@ func (a *app) call(ctx context.Context, d rpc.Dialer, name string, words []strin
 	}
 	i := slices.IndexFunc(tools, func(t mcp.Tool) bool { return t.Name == name })
 	if i < 0 {
-		names := make([]string, len(tools))
-		for i, t := range tools {
-			names[i] = t.Name
-		}
-		return &codeError{exitTool, fmt.Errorf("unknown tool %q%s", name, didYouMean(name, names))}
+		return &codeError{exitTool, unknownTool(name, tools)}
 	}
 	arguments, err := newSignature(name, tools[i].InputSchema).arguments(words)
 	if err != nil {
@@ -70,6 +65,19 @@ func (a *app) call(ctx context.Context, d rpc.Dialer, name string, words []strin
 		return fmt.Errorf("call %s: %w", name, err)
 	}
 	return a.printResult(name, res)
+}
+
+// unknownTool says what may have been meant, and how that is called.
+func unknownTool(name string, tools []mcp.Tool) error {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	i := nearest(name, names)
+	if i < 0 {
+		return fmt.Errorf("unknown tool %q; `tenon tools` lists those there are", name)
+	}
+	return fmt.Errorf("unknown tool %q%s\n  %s", name, didYouMean(name, names), newSignature(names[i], tools[i].InputSchema))
 }
 
 func (a *app) printResult(name string, res *mcp.CallToolResult) error {

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -32,6 +34,25 @@ func escape(s string) string {
 // escapeLine is escape for what must stay on one line.
 func escapeLine(s string) string {
 	return escape(strings.Join(strings.Fields(s), " "))
+}
+
+// escapeJSON is escape for JSON, whose value stays the same: characters
+// that are not ASCII are in strings only.
+func escapeJSON(b []byte) []byte {
+	if bytes.IndexFunc(b, unsafeRune) < 0 {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		if !unsafeRune(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, u := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&out, `\u%04x`, u)
+		}
+	}
+	return out.Bytes()
 }
 
 func unsafeRune(r rune) bool {

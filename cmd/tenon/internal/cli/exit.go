@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strings"
 
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/rpc"
@@ -63,6 +64,9 @@ func exitCode(err error) int {
 		case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
 			return exitAuth
 		}
+		if is[*rpc.Error](err) {
+			return exitProtocol
+		}
 		return exitUnreachable
 	}
 	if is[*client.ToolError](err) {
@@ -71,7 +75,8 @@ func exitCode(err error) int {
 	if is[*client.InputError](err) {
 		return exitInput
 	}
-	if is[*client.VersionError](err) || is[*client.UnsupportedError](err) || is[*rpc.Error](err) {
+	if is[*client.VersionError](err) || is[*client.UnsupportedError](err) || is[*rpc.Error](err) ||
+		is[*streamhttp.ContentTypeError](err) {
 		return exitProtocol
 	}
 	if is[*stdio.ExitError](err) || is[*net.OpError](err) || is[*net.DNSError](err) || is[*exec.Error](err) ||
@@ -79,6 +84,37 @@ func exitCode(err error) int {
 		return exitUnreachable
 	}
 	return exitUnexpected
+}
+
+// codeNames are the exit codes as scripts read them in the report of an error.
+var codeNames = map[int]string{
+	exitUnexpected: "unexpected", exitUsage: "usage", exitAuth: "auth_required", exitUnreachable: "unreachable",
+	exitTool: "tool_error", exitProtocol: "protocol_error", exitInput: "input_required", exitTimeout: "timeout",
+	exitInterrupted: "interrupted",
+}
+
+// errorReport is the last line of stderr with --json.
+type errorReport struct {
+	Error struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Status  int    `json:"status,omitzero"` // of HTTP
+	} `json:"error"`
+}
+
+// report tells the user what went wrong.
+func (a *app) report(err error) {
+	text := strings.TrimSpace(err.Error())
+	if !a.json {
+		fmt.Fprintln(a.err, "error:", escape(text))
+		return
+	}
+	var r errorReport
+	r.Error.Code, r.Error.Message = codeNames[exitCode(err)], strings.ToValidUTF8(text, "\uFFFD")
+	if e, ok := errors.AsType[*streamhttp.StatusError](err); ok {
+		r.Error.Status = e.Code
+	}
+	_ = writeJSON(a.err, &r) // nobody is left to be told
 }
 
 func is[E error](err error) bool {

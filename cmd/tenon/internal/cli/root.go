@@ -4,12 +4,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
@@ -55,7 +53,7 @@ func Main(args []string, in io.Reader, out, errw io.Writer) int {
 	if ctx.Err() != nil && !is[*codeError](err) {
 		err = errInterrupted
 	}
-	fmt.Fprintln(errw, "error:", escape(strings.TrimSpace(err.Error())))
+	a.report(err)
 	return exitCode(err)
 }
 

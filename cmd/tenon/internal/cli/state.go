@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
+const startDev = "start one in another shell: tenon dev"
+
 // devState is what a running `tenon dev` leaves for `@dev` to find.
 type devState struct {
 	Endpoint string `json:"endpoint"`
@@ -74,7 +76,7 @@ func loadDevState() (devState, error) {
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return s, errors.New("no `tenon dev` is running; start one in another shell: tenon dev")
+		return s, errors.New("no `tenon dev` is running; " + startDev)
 	}
 	if err != nil {
 		return s, err

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +11,6 @@ import (
 	"github.com/tenon-mcp/tenon"
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
-	"github.com/tenon-mcp/tenon/rpc"
 	"github.com/tenon-mcp/tenon/stdio"
 )
 
@@ -28,36 +28,45 @@ func isTarget(word string) bool {
 	return strings.HasPrefix(word, "@") || strings.HasPrefix(word, "http://") || strings.HasPrefix(word, "https://")
 }
 
-// target returns what to dial, from the words of which the first may name a
-// server, and the words that are left.
-func (a *app) target(words, command []string) (rpc.Dialer, []string, error) {
-	if len(command) > 0 {
-		if len(words) > 0 && isTarget(words[0]) {
-			return nil, nil, usagef("two servers: %s and the command behind --; leave one out", words[0])
-		}
-		// The user gave the command in a shell and expects its environment.
-		return &stdio.Command{Path: command[0], Args: command[1:], InheritEnv: true, Stderr: a.serverLog()}, words, nil
-	}
-	if len(words) == 0 || !isTarget(words[0]) {
-		return nil, nil, usagef("no server: name one as a URL, as @dev, or as a command behind --")
-	}
-	name, rest := words[0], words[1:]
-	if !strings.HasPrefix(name, "@") {
-		d, err := tenon.Dialer(name)
-		return d, rest, err
-	}
-	if name != "@dev" {
-		return nil, nil, usagef("there is no target %q; this version has @dev only", name)
-	}
-	s, err := loadDevState()
-	if err != nil {
-		return nil, nil, &codeError{exitUnreachable, err}
-	}
-	d, err := tenon.Dialer(s.Endpoint)
-	return d, rest, err
+// target is a server that a command line names: one of url and command.
+type target struct {
+	url     string
+	dev     bool // url is that of a `tenon dev`
+	command *stdio.Command
 }
 
-func (a *app) connect(ctx context.Context, d rpc.Dialer) (*client.Client, error) {
+// target returns the server, which the first of words may name, and the words
+// that are left.
+func (a *app) target(words, command []string) (target, []string, error) {
+	if len(command) > 0 {
+		if len(words) > 0 && isTarget(words[0]) {
+			return target{}, nil, usagef("two servers: %s and the command behind --; leave one out", words[0])
+		}
+		// The user gave the command in a shell and expects its environment.
+		c := &stdio.Command{Path: command[0], Args: command[1:], InheritEnv: true, Stderr: a.serverLog()}
+		return target{command: c}, words, nil
+	}
+	if len(words) == 0 || !isTarget(words[0]) {
+		return target{}, nil, usagef("no server: name one as a URL, as @dev, or as a command behind --")
+	}
+	name, rest := words[0], words[1:]
+	if name == "@dev" {
+		s, err := loadDevState()
+		if err != nil {
+			return target{}, nil, &codeError{exitUnreachable, err}
+		}
+		return target{url: s.Endpoint, dev: true}, rest, nil
+	}
+	if strings.HasPrefix(name, "@") {
+		return target{}, nil, usagef("there is no target %q; this version has @dev only", name)
+	}
+	if _, err := tenon.Dialer(name); err != nil {
+		return target{}, nil, usagef("%w", err)
+	}
+	return target{url: name}, rest, nil
+}
+
+func (a *app) connect(ctx context.Context, t target) (*client.Client, error) {
 	timeout := a.timeout
 	if timeout == 0 {
 		timeout = -1
@@ -67,14 +76,24 @@ func (a *app) connect(ctx context.Context, d rpc.Dialer) (*client.Client, error)
 		ctx, cancel = context.WithTimeout(ctx, a.connectTimeout)
 		defer cancel()
 	}
-	c, err := client.Connect(ctx, d, &client.Options{
+	c, err := t.connect(ctx, &client.Options{
 		Info:    mcp.Implementation{Name: "tenon", Version: version()},
 		Timeout: timeout, MaxTimeout: -1,
 	})
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
+	switch {
+	case err == nil:
+		return c, nil
+	case t.dev && is[*net.OpError](err): // it was killed, and could not say goodbye
+		return nil, &codeError{exitUnreachable, fmt.Errorf("the last `tenon dev` does not answer at %s; %s", t.url, startDev)}
 	}
-	return c, nil
+	return nil, fmt.Errorf("connect: %w", err)
+}
+
+func (t target) connect(ctx context.Context, o *client.Options) (*client.Client, error) {
+	if t.command != nil {
+		return client.Connect(ctx, t.command, o)
+	}
+	return tenon.Connect(ctx, t.url, tenon.WithClient(o))
 }
 
 // serverLog prefixes what a server writes to stderr.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
-	"github.com/tenon-mcp/tenon/rpc"
 )
 
 func (a *app) toolsCommand() *cobra.Command {
@@ -23,20 +23,20 @@ func (a *app) toolsCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			words, command := split(c, args)
-			d, rest, err := a.target(words, command)
+			server, rest, err := a.target(words, command)
 			if err != nil {
 				return err
 			}
 			if len(rest) > 0 {
 				return usagef("tools takes one server and nothing else; what is %q for?", rest[0])
 			}
-			return a.tools(c.Context(), d)
+			return a.tools(c.Context(), server)
 		},
 	}
 }
 
-func (a *app) tools(ctx context.Context, d rpc.Dialer) error {
-	c, err := a.connect(ctx, d)
+func (a *app) tools(ctx context.Context, server target) error {
+	c, err := a.connect(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,13 @@ func listTools(ctx context.Context, c *client.Client) ([]mcp.Tool, error) {
 }
 
 // printJSON writes v on one line.
-func (a *app) printJSON(v any) error {
+func (a *app) printJSON(v any) error { return writeJSON(a.out, v) }
+
+func writeJSON(w io.Writer, v any) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.out, "%s\n", b)
+	_, err = fmt.Fprintf(w, "%s\n", escapeJSON(b))
 	return err
 }
