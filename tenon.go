@@ -100,8 +100,8 @@ func Dialer(target string, opts ...Option) (rpc.Dialer, error) {
 }
 
 func (o *options) dialer(target string) (rpc.Dialer, error) {
-	scheme, rest, _ := strings.Cut(target, ":")
-	switch strings.ToLower(scheme) {
+	scheme, rest := splitScheme(target)
+	switch scheme {
 	case "http", "https":
 		u, err := url.Parse(target)
 		if err != nil || u.Host == "" {
@@ -123,4 +123,23 @@ func (o *options) dialer(target string) (rpc.Dialer, error) {
 		return nil, errors.New("tenon: the target is empty: give a URL or a command line")
 	}
 	return &stdio.Command{Path: words[0], Args: words[1:], Env: o.env, InheritEnv: o.inheritEnv, Dir: o.dir}, nil
+}
+
+// splitScheme returns the scheme of a URL in lower case, and what is behind
+// its colon. A command line with a URL among its words has none.
+func splitScheme(target string) (scheme, rest string) {
+	scheme, rest, ok := strings.Cut(target, ":")
+	if !ok || strings.ContainsFunc(scheme, notOfScheme) {
+		return "", ""
+	}
+	return strings.ToLower(scheme), rest
+}
+
+// notOfScheme reports what no scheme has in it (RFC 3986 section 3.1).
+func notOfScheme(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '+', r == '-', r == '.':
+		return false
+	}
+	return true
 }

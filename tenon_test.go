@@ -2,15 +2,10 @@ package tenon_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -26,14 +21,25 @@ import (
 const asServer = "TENON_TEST_SERVE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asServer) != "" {
-		if err := tenon.Serve(context.Background(), newServer()); err != nil {
+	switch os.Getenv(asServer) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "silent":
+		silent()
+	default:
+		if err := serve(os.Getenv(asServer)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		return
 	}
-	goleak.VerifyTestMain(m)
+}
+
+func serve(mode string) error {
+	var opts []tenon.ServeOption
+	if mode == "stdio" {
+		opts = append(opts, tenon.OverStdio())
+	}
+	return tenon.Serve(context.Background(), newServer(), opts...)
 }
 
 type greeting struct {
@@ -47,6 +53,12 @@ func newServer() *server.Server {
 		return "Hello, " + in.Name + "!", nil
 	})
 	server.AddTool(srv, mcp.Tool{Name: "env"}, func(_ context.Context, in greeting) (string, error) { return os.Getenv(in.Name), nil })
+	server.AddTool(srv, mcp.Tool{Name: "wait"}, func(ctx context.Context, _ struct{}) (string, error) {
+		fmt.Fprintln(os.Stderr, "waiting")
+		<-ctx.Done()
+		fmt.Fprintln(os.Stderr, "cancelled")
+		return "", ctx.Err()
+	})
 	return srv
 }
 
@@ -137,6 +149,8 @@ func TestConnectErrors(t *testing.T) {
 		{"http://", "no URL with a host"},
 		{"ftp://example.com/", `no transport for "ftp"`},
 		{`a "b`, "quote"},
+		{"no-such-program-at-all --url https://example.com/", "not found in PATH"},
+		{`"no such/program" x`, "there is no such file"},
 		{"no-such-program-at-all", "not found in PATH"},
 		{nothing.URL, "404"},
 	} {
@@ -148,78 +162,6 @@ func TestConnectErrors(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: got %q, want %q in it", tt.target, err, tt.want)
-		}
-	}
-}
-
-func TestServeOnListener(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- tenon.Serve(ctx, newServer(), tenon.OnListener(l)) }()
-	c, err := tenon.Connect(t.Context(), "http://"+l.Addr().String()+tenon.EndpointPath)
-	greet(t, c, err)
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := <-served; err != nil {
-		t.Errorf("serve: %v", err)
-	}
-}
-
-// Flags and environment make a program that calls Serve an HTTP server; a
-// signal ends it in good order.
-func TestServeByFlagAndSignal(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct{ args, env []string }{
-		"flag":        {args: []string{"-http", "127.0.0.1:0"}},
-		"flag =":      {args: []string{"--http=127.0.0.1:0"}},
-		"environment": {env: []string{tenon.AddrVariable + "=127.0.0.1:0"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.Command(os.Args[0], tt.args...)
-			cmd.Env = append(append(os.Environ(), asServer+"=1", "GORACE=atexit_sleep_ms=0"), tt.env...)
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var url string
-			if _, err := fmt.Fscanf(stderr, "serving %s\n", &url); err != nil {
-				t.Errorf("what it says: %v", err)
-			}
-			c, err := tenon.Connect(t.Context(), url)
-			greet(t, c, err)
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-				t.Error(err)
-			}
-			rest, _ := io.ReadAll(stderr)
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("%v: %s", err, rest)
-			}
-		})
-	}
-}
-
-func TestServeErrors(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{{"-http"}, {"-http", "-x"}, {"--http="}, {"-http", "256.0.0.1:1"}} {
-		cmd := exec.Command(os.Args[0], args...)
-		cmd.Env = append(os.Environ(), asServer+"=1")
-		out, err := cmd.CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(out), "tenon:") {
-			t.Errorf("%q: %v, %s", args, err, out)
 		}
 	}
 }
@@ -242,6 +184,7 @@ func ExampleConnect() {
 	// Output:
 	// env <nil>
 	// greet <nil>
+	// wait <nil>
 }
 
 func ExampleServe() {
