@@ -47,8 +47,10 @@ const (
 	readBytes = 64 << 10
 	// What a large message has left behind is not kept.
 	keptBytes = 256 << 10
-	// A message above this is written by itself rather than copied.
+	// Messages are written together up to this, which is what a pipe holds.
 	joinedBytes = 64 << 10
+	// A message above this is written by itself: copying it would take longer.
+	aloneBytes = 16 << 10
 	// How long Close waits for a write that closing does not end.
 	closePatience = time.Second
 	// A line longer than the buffer is given this much at first.

@@ -46,25 +46,26 @@ type round struct {
 	open  bool          // the last of bufs is ours: more may be appended
 	ours  int           // the number of the last that is, from 1
 	own   []byte        // memory of an earlier round
+	lent  []encoding    // what goes back when the round was written
 	vital bool          // somebody wants to know if it is lost
 	done  chan struct{} // closed when it was written, or was not for err; nil when nobody waits
 	err   error
 }
 
-// add copies text to the end, or takes it if it is large, and reports whether
-// the memory of text is free again.
-func (r *round) add(text []byte) (free bool) {
-	if len(text) > joinedBytes/2 {
-		r.take(text)
-		return false
+// add puts e at the end, and takes it over.
+func (r *round) add(e encoding) {
+	switch {
+	case len(e.text) > aloneBytes:
+		r.take(e.text)
+		r.lent = append(r.lent, e)
+		return
+	case r.open && len(r.bufs[r.ours-1])+len(e.text) <= joinedBytes:
+		r.bufs[r.ours-1] = append(r.bufs[r.ours-1], e.text...)
+	default:
+		r.bufs = append(r.bufs, append(r.own, e.text...))
+		r.own, r.ours, r.open = nil, len(r.bufs), true
 	}
-	if r.open && len(r.bufs[r.ours-1])+len(text) <= joinedBytes {
-		r.bufs[r.ours-1] = append(r.bufs[r.ours-1], text...)
-		return true
-	}
-	r.bufs = append(r.bufs, append(r.own, text...))
-	r.own, r.ours, r.open = nil, len(r.bufs), true
-	return true
+	e.free()
 }
 
 // take puts text itself at the end.
@@ -84,6 +85,15 @@ func (r *round) remove(text []byte) bool {
 	return false
 }
 
+// giveBack frees what was lent.
+func (r *round) giveBack() {
+	for _, e := range r.lent {
+		e.free()
+	}
+	clear(r.lent)
+	r.lent = r.lent[:0]
+}
+
 // reuse makes r a new round.
 func (r *round) reuse() {
 	own := r.own
@@ -91,7 +101,7 @@ func (r *round) reuse() {
 		own = r.bufs[r.ours-1][:0]
 	}
 	clear(r.bufs)
-	*r = round{bufs: r.bufs[:0], own: own}
+	*r = round{bufs: r.bufs[:0], own: own, lent: r.lent}
 }
 
 func (r *round) size() int {
@@ -113,35 +123,39 @@ func (r *round) wait() <-chan struct{} {
 // encoded holds buffers that messages are encoded into.
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
-// keep puts text, which was encoded into buf, back.
-func keep(buf *[]byte, text []byte) {
-	if cap(text) <= keptBytes {
-		*buf = text[:0]
-		encoded.Put(buf)
-	}
+// An encoding is the text of a message, in memory from encoded.
+type encoding struct {
+	text []byte
+	buf  *[]byte
 }
 
-// encode returns the line of m. It has no bytes if there is none to be sent.
-func encode(m Message) (buf *[]byte, text []byte, err error) {
-	buf = encoded.Get().(*[]byte)
-	text, err = AppendMessage((*buf)[:0], m)
-	if len(text) > 0 {
-		text = append(text, '\n')
+// encode returns the text of m. It has no bytes if there is none to be sent.
+func encode(m Message) (encoding, error) {
+	buf := encoded.Get().(*[]byte)
+	text, err := AppendMessage((*buf)[:0], m)
+	return encoding{text, buf}, err
+}
+
+// free puts the memory back.
+func (e encoding) free() {
+	if cap(e.text) <= keptBytes {
+		*e.buf = e.text[:0]
+		encoded.Put(e.buf)
 	}
-	return buf, text, err
 }
 
 // Write implements [Stream]. It returns when m was written. When ctx ends before
 // that m is not sent, unless its writing has begun.
 func (l *lineStream) Write(ctx context.Context, m Message) error {
-	buf, text, encodeErr := encode(m)
-	if len(text) == 0 {
-		keep(buf, text)
+	e, encodeErr := encode(m)
+	if len(e.text) == 0 {
+		e.free()
 		return encodeErr
 	}
-	free, err := l.send(ctx, text)
+	e.text = append(e.text, '\n')
+	free, err := l.send(ctx, e.text)
 	if free {
-		keep(buf, text)
+		e.free()
 	}
 	if err != nil {
 		return errors.Join(err, encodeErr)
@@ -150,25 +164,24 @@ func (l *lineStream) Write(ctx context.Context, m Message) error {
 }
 
 func (l *lineStream) queue(ctx context.Context, m Message, vital bool) error {
-	buf, text, encodeErr := encode(m)
-	if len(text) == 0 {
-		keep(buf, text)
+	e, encodeErr := encode(m)
+	if len(e.text) == 0 {
+		e.free()
 		return encodeErr
 	}
+	e.text = append(e.text, '\n')
 	l.mu.Lock()
-	free, err := true, l.reserve(ctx, len(text))
+	err := l.reserve(ctx, len(e.text))
 	if err == nil {
-		free = l.next.add(text)
+		l.next.add(e)
 		l.next.vital = l.next.vital || vital
 		if l.queued >= joinedBytes/2 && l.begin() {
 			l.attempt()
 		}
 	}
 	l.mu.Unlock()
-	if free {
-		keep(buf, text)
-	}
 	if err != nil {
+		e.free()
 		return errors.Join(err, encodeErr)
 	}
 	return encodeErr
@@ -284,27 +297,30 @@ func (l *lineStream) writeRounds(r *round) {
 
 // writeAll writes bufs, small ones together.
 func (l *lineStream) writeAll(bufs [][]byte) error {
-	joined := l.joined[:0]
-	for k, b := range bufs {
-		last := k == len(bufs)-1
-		if len(joined) == 0 && (last || len(b) > joinedBytes) {
-			if _, err := l.w.Write(b); err != nil {
-				return err
-			}
-			continue
+	for len(bufs) > 0 {
+		n, size := 1, len(bufs[0])
+		for n < len(bufs) && len(bufs[n]) <= aloneBytes && size <= aloneBytes {
+			size += len(bufs[n])
+			n++
 		}
-		joined = append(joined, b...)
-		if last || len(joined) > joinedBytes {
-			if _, err := l.w.Write(joined); err != nil {
-				return err
-			}
-			joined = joined[:0]
+		if _, err := l.w.Write(l.join(bufs[:n])); err != nil {
+			return err
 		}
-	}
-	if cap(joined) <= keptBytes {
-		l.joined = joined[:0]
+		bufs = bufs[n:]
 	}
 	return nil
+}
+
+// join returns bufs as one, until it is called again.
+func (l *lineStream) join(bufs [][]byte) []byte {
+	if len(bufs) == 1 {
+		return bufs[0]
+	}
+	l.joined = l.joined[:0]
+	for _, b := range bufs {
+		l.joined = append(l.joined, b...)
+	}
+	return l.joined
 }
 
 // The functions below are called with l.mu held.
@@ -370,14 +386,7 @@ func (l *lineStream) attempt() bool {
 		go l.writeRounds(r)
 		return false
 	}
-	text := r.bufs[0]
-	if len(r.bufs) > 1 {
-		l.joined = l.joined[:0]
-		for _, b := range r.bufs {
-			l.joined = append(l.joined, b...)
-		}
-		text = l.joined
-	}
+	text := l.join(r.bufs)
 	l.mu.Unlock()
 	n, err := l.try.TryWrite(text)
 	l.mu.Lock()
@@ -410,6 +419,7 @@ func (l *lineStream) turn() *round {
 // wrote takes note that r was written, or was not for err.
 func (l *lineStream) wrote(r *round, size int, err error) {
 	l.shrink(size)
+	r.giveBack()
 	if err != nil && l.err == nil {
 		l.err = fmt.Errorf("%w: %w", ErrClosed, err)
 	}

@@ -57,10 +57,9 @@ func (p *pipe) Read(ctx context.Context) (Message, error) {
 }
 
 func (p *pipe) Write(ctx context.Context, m Message) error {
-	buf := encoded.Get().(*[]byte)
-	text, encodeErr := AppendMessage((*buf)[:0], m)
-	b := bytes.Clone(text) // the other end keeps it
-	keep(buf, text)
+	e, encodeErr := encode(m)
+	b := bytes.Clone(e.text) // the other end keeps it
+	e.free()
 	if len(b) == 0 {
 		return encodeErr
 	}
