@@ -47,7 +47,7 @@ const (
 	defaultCacheBytes   = 16 << 20  // small beside one model's context
 	defaultTools        = 10000     // ten times the largest catalogues seen
 	defaultSchemaBytes  = 256 << 10 // the biggest hand-written schemas are a tenth
-	defaultOutputBytes  = 4 << 20   // the check decodes it a second time
+	defaultOutputBytes  = 4 << 20   // the check reads it a second time
 )
 
 // Times that are no option.
@@ -68,7 +68,8 @@ const (
 	maxTTL = 24 * time.Hour
 )
 
-// What a schema may be with its references replaced, to be used for a check.
+// What a schema may be, to be used for a check: how many schemas one value is
+// checked against, and how deep they are nested.
 const (
 	maxSubschemas  = 20_000 // compiling takes some milliseconds
 	maxSchemaDepth = 64     // generators make up to 30

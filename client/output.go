@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tenon-mcp/tenon/internal/schema"
 	"github.com/tenon-mcp/tenon/mcp"
 )
 
@@ -64,11 +62,11 @@ var errNotChecked = errors.New("not checked")
 // outputSchema compiles a schema when it is first needed.
 type outputSchema struct {
 	raw     jsontext.Value
-	compile func() (*jsonschema.Resolved, error)
+	compile func() (*schema.Schema, error)
 }
 
 func newOutputSchema(raw jsontext.Value, maxBytes int) *outputSchema {
-	return &outputSchema{raw: raw, compile: sync.OnceValues(func() (*jsonschema.Resolved, error) {
+	return &outputSchema{raw: raw, compile: sync.OnceValues(func() (*schema.Schema, error) {
 		return compileSchema(raw, maxBytes)
 	})}
 }
@@ -82,128 +80,33 @@ func (s *outputSchema) check(content jsontext.Value, maxBytes int) error {
 	if over(len(content), maxBytes) {
 		return fmt.Errorf("%w: structured content over Limits.OutputBytes", errNotChecked)
 	}
-	r, err := s.compile()
+	compiled, err := s.compile()
 	if err != nil {
 		return err
 	}
-	return validate(r, content)
+	return validate(compiled, "structuredContent", content)
 }
 
 // compileSchema reads a schema of the server. References to elsewhere are not
 // followed: nothing is fetched because a server said so.
-func compileSchema(raw jsontext.Value, maxBytes int) (*jsonschema.Resolved, error) {
-	if over(len(raw), maxBytes) {
-		return nil, fmt.Errorf("%w: schema over Limits.SchemaBytes", errNotChecked)
-	}
-	var tree any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		return nil, fmt.Errorf("%w: schema: %w", errNotChecked, err)
-	}
-	e := expansion{root: tree, open: map[string]bool{"#": true}, left: maxSubschemas}
-	if err := e.walk(tree, 0); err != nil {
-		return nil, fmt.Errorf("%w: schema: %w", errNotChecked, err)
-	}
-	s := new(jsonschema.Schema)
-	if err := s.UnmarshalJSON(raw); err != nil {
-		return nil, fmt.Errorf("%w: schema: %w", errNotChecked, err)
-	}
-	r, err := s.Resolve(nil)
+func compileSchema(raw jsontext.Value, maxBytes int) (*schema.Schema, error) {
+	s, err := schema.Compile(raw, schema.Limits{Bytes: maxBytes, Depth: maxSchemaDepth, Subschemas: maxSubschemas})
 	if err != nil {
-		return nil, fmt.Errorf("%w: schema: %w", errNotChecked, err)
+		return nil, fmt.Errorf("%w: %w", errNotChecked, err)
 	}
-	return r, nil
+	return s, nil
 }
 
-// expansion walks a schema as if every reference were replaced by what it
-// refers to. What is bounded so cannot keep the validator busy for ever, nor
-// end its stack.
-type expansion struct {
-	root any
-	open map[string]bool // references that are being walked
-	left int
-}
-
-func (e *expansion) walk(v any, depth int) error {
-	if e.left--; e.left < 0 || depth > maxSchemaDepth {
-		return errors.New("too large with its references replaced")
+// validate checks content, which is called name.
+func validate(s *schema.Schema, name string, content jsontext.Value) error {
+	err := s.Validate(content)
+	if errors.Is(err, schema.ErrTooCostly) {
+		return fmt.Errorf("%w: %s %w", errNotChecked, name, schema.ErrTooCostly)
 	}
-	switch v := v.(type) {
-	case []any:
-		for _, m := range v {
-			if err := e.walk(m, depth+1); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		for key, m := range v {
-			ref, isText := m.(string)
-			switch {
-			case key == "$ref" && isText:
-				if err := e.follow(ref, depth+1); err != nil {
-					return err
-				}
-			case key == "$dynamicRef", key == "$recursiveRef":
-				return errors.New(key + " is not followed")
-			default:
-				if err := e.walk(m, depth+1); err != nil {
-					return err
-				}
-			}
-		}
+	if e, ok := errors.AsType[*schema.Error](err); ok {
+		return errors.New(e.Explain(name))
 	}
-	return nil
-}
-
-func (e *expansion) follow(ref string, depth int) error {
-	if e.open[ref] {
-		return errors.New("a reference leads back to itself")
-	}
-	target, ok := at(e.root, ref)
-	if !ok {
-		return errors.New("a reference leads to no place in the schema")
-	}
-	e.open[ref] = true
-	defer delete(e.open, ref)
-	return e.walk(target, depth)
-}
-
-// at resolves a JSON pointer in a fragment.
-func at(v any, ref string) (any, bool) {
-	rest, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil, false
-	}
-	for name := range strings.SplitSeq(rest, "/") {
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		switch m := v.(type) {
-		case map[string]any:
-			v, ok = m[name]
-		case []any:
-			i, err := strconv.Atoi(name)
-			if ok = err == nil && i >= 0 && i < len(m); ok {
-				v = m[i]
-			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	return v, true
-}
-
-func validate(r *jsonschema.Resolved, content jsontext.Value) (err error) {
-	defer func() {
-		if p := recover(); p != nil { // a schema that the validator is not made for
-			err = fmt.Errorf("%w: the validator gave up: %v", errNotChecked, p)
-		}
-	}()
-	var v any
-	if err := json.Unmarshal(content, &v); err != nil {
-		return err
-	}
-	return r.Validate(v)
+	return err
 }
 
 // checkForm checks what a user filled in against the form.
@@ -211,7 +114,7 @@ func (c *Client) checkForm(p *mcp.ElicitParams, content map[string]jsontext.Valu
 	if len(p.RequestedSchema) == 0 {
 		return nil
 	}
-	r, err := compileSchema(p.RequestedSchema, c.opts.Limits.SchemaBytes)
+	form, err := compileSchema(p.RequestedSchema, c.opts.Limits.SchemaBytes)
 	if err != nil {
 		c.log.Debug("client: form not checked", "error", err)
 		return nil
@@ -220,7 +123,7 @@ func (c *Client) checkForm(p *mcp.ElicitParams, content map[string]jsontext.Valu
 	if err != nil {
 		return err
 	}
-	if err := validate(r, raw); err != nil && !errors.Is(err, errNotChecked) {
+	if err := validate(form, "content", raw); err != nil && !errors.Is(err, errNotChecked) {
 		return err
 	}
 	return nil

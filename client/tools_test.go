@@ -165,6 +165,7 @@ func TestOutputCheck(t *testing.T) {
 		}
 		return b.String()
 	}() + `"d30":{}},"$ref":"#/$defs/d0"}`
+	const costly = `{"anyOf":[{"properties":{"a":{"$ref":"#"}},"required":["x"]},{"properties":{"a":{"$ref":"#"}},"required":["y"]}]}`
 	for name, tt := range map[string]struct {
 		schema, result string
 		bad            bool
@@ -185,6 +186,9 @@ func TestOutputCheck(t *testing.T) {
 		"dynamic":          {`{"$dynamicRef":"#x"}`, `"structuredContent":{}`, false, true},
 		"nowhere":          {`{"$ref":"#/$defs/none"}`, `"structuredContent":{}`, false, true},
 		"no schema at all": {`{"type":7}`, `"structuredContent":{}`, false, true},
+		"a tree":           {`{"type":"object","properties":{"kids":{"items":{"$ref":"#"}}}}`, `"structuredContent":{"kids":[{"kids":[]}]}`, false, true},
+		"a bad tree":       {`{"type":"object","properties":{"kids":{"items":{"$ref":"#"}}}}`, `"structuredContent":{"kids":[{"kids":[7]}]}`, true, false},
+		"a costly tree":    {costly, `"structuredContent":` + strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64), false, true},
 		"a reference":      {`{"$ref":"#/$defs/a~1b","$defs":{"a/b":{"type":"array"}}}`, `"structuredContent":{}`, true, false},
 	} {
 		for _, mode := range []client.OutputCheck{client.WarnOutput, client.StrictOutput, client.SkipOutput} {

@@ -206,6 +206,11 @@ func tidy(s *jsonschema.Schema, optional bool) {
 	}
 }
 
+// isFalse reports whether s is the schema false, in the form it is decoded to.
+func isFalse(s *jsonschema.Schema) bool {
+	return s.Not != nil && reflect.DeepEqual(s, &jsonschema.Schema{Not: &jsonschema.Schema{}})
+}
+
 // schemaText encodes a schema that was inferred.
 func schemaText(s *jsonschema.Schema) (jsontext.Value, error) {
 	b, err := s.MarshalJSON()

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -246,7 +247,7 @@ func (s *subscriber) unwatch(uri string) bool {
 func (s *subscriber) close() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := sortedKeys(s.uris)
+	was := slices.Sorted(maps.Keys(s.uris))
 	s.closed, s.uris, s.queue = true, nil, nil
 	return was
 }

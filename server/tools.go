@@ -200,5 +200,8 @@ func (t *tool) checkOutput(structured jsontext.Value) error {
 	if len(structured) == 0 {
 		return errors.New("structuredContent is missing")
 	}
+	if !structured.IsValid() {
+		return errors.New("structuredContent is not valid JSON")
+	}
 	return t.out.check("structuredContent", structured)
 }

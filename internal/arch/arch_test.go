@@ -28,13 +28,13 @@ var imports = map[string]struct{ own, others []string }{
 	// Layer 1: vocabulary and tables. mcp uses rpc for the wire form of errors.
 	"mcp": {[]string{"rpc"}, []string{jsonV2}},
 	// What two siblings share and users must not see.
-	"internal/schema": {[]string{"rpc", "mcp"}, []string{jsonV2, jsonSchema}},
+	"internal/schema": {nil, []string{jsonV2}},
 	// Layer 2: siblings, which never import each other.
 	"server": {
 		[]string{"rpc", "mcp", "internal/"},
 		[]string{jsonV2, jsonSchema, uriTemplate},
 	},
-	"client":     {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2, jsonSchema, uriTemplate}},
+	"client":     {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2, uriTemplate}},
 	"stdio":      {[]string{"rpc", "internal/"}, []string{jsonV2}},
 	"streamhttp": {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2}},
 	// Layer 3: the front door, and testing.

@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -276,7 +275,7 @@ func (c *compiler) string() {
 			return
 		}
 		p := text(raw).unquoted()
-		rules.pattern = c.regexp("pattern", p)
+		rules.pattern = c.pattern("pattern", p)
 		rules.failed = "must match the pattern " + quote(p)
 	}
 	if rules.min.set || rules.max.set || rules.pattern != nil {
@@ -284,12 +283,12 @@ func (c *compiler) string() {
 	}
 }
 
-func (c *compiler) regexp(keyword, pattern string) *regexp.Regexp {
-	re, err := regexp.Compile(pattern)
+func (c *compiler) pattern(keyword, expr string) *pattern {
+	p, err := compilePattern(expr)
 	if err != nil && c.err == nil {
 		c.err = fmt.Errorf("schema cannot be compiled: %s at %s: %w", keyword, quote("#"+c.at), err)
 	}
-	return re
+	return p
 }
 
 // sub returns the node of a keyword that holds one schema, or nil.

@@ -53,8 +53,8 @@ func (c *compiler) object() {
 		additional: c.sub("additionalProperties"), propertyNames: c.sub("propertyNames"),
 	}
 	c.properties(rules)
-	c.named("patternProperties", func(pattern string, _ jsontext.Value, n *node) {
-		rules.patterns = append(rules.patterns, patternProperty{c.regexp("patternProperties", pattern), n})
+	c.named("patternProperties", func(expr string, _ jsontext.Value, n *node) {
+		rules.patterns = append(rules.patterns, patternProperty{c.pattern("patternProperties", expr), n})
 	})
 	c.named("dependencies", func(name string, raw jsontext.Value, n *node) {
 		d := dependent{name: name, node: n}

@@ -105,7 +105,7 @@ func same(p pair, err error) int {
 }
 
 var (
-	seeds     = flag.Uint64("seeds", 250, "how many schemas TestAgreement compares, with four values each")
+	seeds     = flag.Uint64("seeds", 100, "how many schemas TestAgreement compares, with four values each")
 	unlimited = schema.Limits{Bytes: -1, Depth: -1, Subschemas: -1}
 )
 

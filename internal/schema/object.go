@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ type property struct {
 }
 
 type patternProperty struct {
-	pattern *regexp.Regexp
+	pattern *pattern
 	node    *node
 }
 
@@ -107,10 +106,7 @@ func (o *objectRules) member(r *run, c *cursor, seen *marks) (end int, required,
 		}
 	}
 	for _, p := range o.patterns {
-		if !r.spend(1 + (c.nameEnd-c.name)/8) {
-			return 0, false, false
-		}
-		if !p.pattern.Match(r.name(c)) { // read again: the child may have had the scratch
+		if !p.pattern.matches(r, r.name(c)) { // read again: the child may have had the scratch
 			continue
 		}
 		known = true

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"unicode/utf8"
 )
 
@@ -50,7 +51,7 @@ func (n *numberRules) check(r *run, i int) (end int, ok bool) {
 // stringRules are what a schema says of strings.
 type stringRules struct {
 	min, max count
-	pattern  *regexp.Regexp
+	pattern  *pattern
 	failed   string // what to say of the pattern
 }
 
@@ -68,8 +69,34 @@ func (s *stringRules) check(r *run, i int) (end int, ok bool) {
 			return end, r.fail("maxLength", s.max.failed)
 		}
 	}
-	if s.pattern != nil && (!r.spend(len(v)/2) || !s.pattern.Match(v)) {
+	if s.pattern != nil && !s.pattern.matches(r, v) {
 		return end, r.fail("pattern", s.failed)
 	}
 	return end, true
+}
+
+// pattern is a regular expression, with the size of its program: matching takes
+// a time in proportion to that and the length of the text.
+type pattern struct {
+	expr *regexp.Regexp
+	size int
+}
+
+func compilePattern(expr string) (*pattern, error) {
+	re, err := regexp.Compile(expr)
+	if err != nil {
+		return nil, err
+	}
+	p := &pattern{expr: re, size: len(expr)}
+	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
+		if prog, err := syntax.Compile(tree.Simplify()); err == nil {
+			p.size = len(prog.Inst)
+		}
+	}
+	return p, nil
+}
+
+func (p *pattern) matches(r *run, s []byte) bool {
+	const perWork = 8 // instructions in the time of one rule
+	return r.spend(1+len(s)*p.size/perWork) && p.expr.Match(s)
 }

@@ -82,6 +82,9 @@ var keywordTests = []struct{ name, schema, fit, unfit string }{
 		"list":{"$id":"https://a.example/list","items":{"$dynamicRef":"#n"},"$defs":{"any":{"$dynamicAnchor":"n"}}}}}`, `[] ["a"]`, `[1]`},
 	{"unevaluatedProperties", `{"allOf":[{"properties":{"a":{}}}],"properties":{"b":{}},"unevaluatedProperties":false}`, `{"a":1,"b":1}`, `{"c":1}`},
 	{"unevaluated in alternatives", `{"anyOf":[{"properties":{"a":{"type":"null"}},"required":["a"]},{"properties":{"b":{}}}],"unevaluatedProperties":{"type":"string"}}`, `{"a":null,"b":1} {"b":1,"a":"x"} {"c":"x"}`, `{"a":1} {"c":1}`},
+	{"unevaluated beside a cousin", `{"allOf":[{"properties":{"a":{}}},{"unevaluatedProperties":false}],"unevaluatedProperties":true}`, `{}`, `{"a":1}`},
+	{"unevaluated with dependentSchemas", `{"dependentSchemas":{"a":{"properties":{"a":{}}}},"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1} {"a":1,"b":1}`},
+	{"unevaluated inside", `{"allOf":[{"unevaluatedProperties":true}],"unevaluatedProperties":false}`, `{"a":1}`, ``},
 	{"unevaluatedItems", `{"prefixItems":[{}],"contains":{"type":"null"},"unevaluatedItems":false}`, `[1,null] [null]`, `[1,null,1] [1,2]`},
 	{"format", `{"format":"email","contentSchema":false}`, `"x"`, ``},
 	{"unknown keyword", `{"x-mine":{"type":7},"$vocabulary":{}}`, `1`, ``},
@@ -246,6 +249,10 @@ func TestTooCostly(t *testing.T) {
 	v := strings.Repeat(`{"a":`, 64) + "1" + strings.Repeat("}", 64)
 	if err := s.Validate([]byte(v)); !errors.Is(err, schema.ErrTooCostly) {
 		t.Errorf("doubling: %v", err)
+	}
+	s = mustCompile(t, `{"pattern":"(x+x+){500}y"}`)
+	if err := s.Validate([]byte(`"` + strings.Repeat("x", 1<<20) + `"`)); !errors.Is(err, schema.ErrTooCostly) {
+		t.Errorf("pattern: %v", err)
 	}
 	s = mustCompile(t, `{"items":{"$ref":"#"}}`)
 	if err := s.Validate([]byte(strings.Repeat("[", 9000) + strings.Repeat("]", 9000))); err != nil {
