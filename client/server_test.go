@@ -233,7 +233,7 @@ func TestRealCancel(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, _ *server.Server, connect func(client.Options) *client.Client) {
 		t.Helper()
-		c := connect(client.Options{Timeout: 100 * time.Millisecond})
+		c := connect(client.Options{Timeout: time.Second})
 		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "block"})
 		if !errors.Is(err, client.ErrTimeout) {
 			t.Error(err)

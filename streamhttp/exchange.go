@@ -158,6 +158,9 @@ func (a *answer) open(ctx context.Context) error {
 	if a.sse != nil || a.gone {
 		return nil
 	}
+	if a.hangUp != nil { // then nobody may count on the connection for the next request
+		a.w.Header()["Connection"] = []string{"close"}
+	}
 	a.sse, a.written = openSSE(a.w, a.h.opt.Limits.WriteTime), true
 	a.sse.fail = a.abort
 	a.h.keepAlive.add(a.sse)

@@ -3,6 +3,7 @@ package streamhttp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime"
 	"strings"
@@ -170,3 +171,21 @@ type sink struct {
 func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
+
+// A client that polls sends its next requests while the server closes the
+// connection that it hung up on: none may get lost on that one.
+func TestPollingLosesNoRequest(t *testing.T) {
+	t.Parallel()
+	s := startSite(t, realServer(), nil)
+	header := []string{"Mcp-Session-Id", s.initialize("2025-11-25"), "Mcp-Protocol-Version", "2025-11-25"}
+	for i := range 200 {
+		poll := fmt.Sprintf(`{"jsonrpc":"2.0","id":"p%d","method":"tools/call","params":{"name":"poll","arguments":{}}}`, i)
+		if r := s.do(http.MethodPost, poll, header...); r.status != 200 {
+			t.Fatalf("poll: %d %s", r.status, r.body)
+		}
+		ping := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i)
+		if r := s.do(http.MethodPost, ping, header...); r.status != 200 {
+			t.Fatalf("ping: %d %s", r.status, r.body)
+		}
+	}
+}
