@@ -2,6 +2,7 @@ package mcptest_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/tenon-mcp/tenon/client"
@@ -102,4 +103,27 @@ func ExampleEachRevision() {
 		})
 	}
 	_ = test // go test runs it as a TestXxx function
+}
+
+// B026: requests sent behind initialize, without waiting for its answer, are
+// served.
+func TestPipelinedInitialize(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		srv := server.New(mcp.Implementation{Name: "s", Version: "1"}, nil)
+		server.AddTool(srv, mcp.Tool{Name: "double"}, func(_ context.Context, in numbers) (int64, error) { return 2 * in.A, nil })
+		p := mcptest.FakeClient(t, srv)
+		lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` +
+			"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		const calls = 10
+		for i := range calls {
+			lines += fmt.Sprintf("\n"+`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"double","arguments":{"a":%d}}}`, i+1, i)
+		}
+		p.Send("%s", lines)
+		for range calls + 1 {
+			if res, ok := p.Next().(*rpc.Response); !ok || res.Error != nil {
+				t.Fatalf("got %+v", res)
+			}
+		}
+	}
 }

@@ -65,6 +65,7 @@ type Duplex struct {
 	s     Stream
 	burst burster // s, where it can that
 	h     Handler
+	alone func(*Request) bool // nil: there are no such requests
 	opts  DuplexOptions
 	log   *slog.Logger
 
@@ -121,6 +122,9 @@ func NewDuplex(ctx context.Context, s Stream, b Binder, opts *DuplexOptions) *Du
 	input, endInput := context.WithCancelCause(d.ctx)
 	d.endInput = endInput
 	d.h = b.Bind(input, d)
+	if q, ok := d.h.(Sequencer); ok {
+		d.alone = q.Alone
+	}
 	d.stop = context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
 	go (&reader{d: d}).run()
 	return d

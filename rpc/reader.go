@@ -88,6 +88,9 @@ func (r *reader) request(req *Request) {
 	case refusal != nil:
 		r.d.refuse(refusal)
 	case !start:
+	case r.d.alone != nil && r.d.alone(req):
+		x.alone = true
+		r.inline(x)
 	case r.apart > 0:
 		r.apart--
 		r.d.start(x)
@@ -168,6 +171,9 @@ func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
 // where each of several looks found one running and few begun.
 func (l *lookout) look() {
 	begun, x := l.begun.Swap(0), l.led.Load()
+	if x != nil && x.alone {
+		x = nil // it may take its time
+	}
 	was, strikes := l.suspect, l.strikes
 	l.suspect, l.strikes = nil, 0
 	switch {

@@ -217,6 +217,15 @@ type Handler interface {
 	Handle(ctx context.Context, req *Request, peer Peer) (result any, err error)
 }
 
+// A Sequencer is a [Handler] with requests that open the way for others. On a
+// channel that both ends share, what comes behind one for which Alone reports
+// true is read when it has been handled, or when its handler calls the other end.
+// Alone must return at once.
+type Sequencer interface {
+	Handler
+	Alone(req *Request) bool
+}
+
 // HandlerFunc is a function that is a [Handler].
 type HandlerFunc func(ctx context.Context, req *Request, peer Peer) (any, error)
 

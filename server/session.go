@@ -53,6 +53,10 @@ func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) 
 	return s.answer(context.WithValue(ctx, callKey{}, c), c, &meta)
 }
 
+// Alone implements [rpc.Sequencer]: clients send requests behind initialize
+// without waiting for its answer.
+func (ss *session) Alone(req *rpc.Request) bool { return req.Method == mcp.MethodInitialize }
+
 // answer takes a request through its era. Panics end here.
 func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (res any, err error) {
 	defer c.end()
