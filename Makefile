@@ -37,7 +37,7 @@ check: vet lint ## The quick loop: vet, lint and the tests of the root module, w
 
 .PHONY: race
 race: $(NODE_TOOLS) $(NODE_PEERS) ## Run the Go tests of every module, interoperation included, with the race detector.
-	TENON_INTEROP=required go test -race -shuffle=on $(ALL)
+	TENON_INTEROP=required go test -race -timeout 5m -shuffle=on $(ALL)
 
 .PHONY: conformance
 conformance: $(NODE_TOOLS) conformance/node_modules/.package-lock.json ## Run the official conformance suite against the server and the client.

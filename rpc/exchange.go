@@ -18,7 +18,7 @@ type exchange struct {
 	ctx lazyContext // ends with the request
 	res Response
 
-	alone bool // nothing is read until it is over
+	alone time.Time // until then nothing is read before it is over
 
 	batch *batchReply // where the answer goes; nil for a request by itself
 	place int         // in the batch

@@ -19,6 +19,8 @@ const (
 	// After a handler was slow this many requests get goroutines of their own,
 	// before the next may try its luck.
 	apartRequests = 64
+	// For so long reading waits for a request that is to run alone.
+	alonePatience = 500 * time.Millisecond
 )
 
 // A reader is the turn of one goroutine at reading. It runs the handlers of the
@@ -89,7 +91,7 @@ func (r *reader) request(req *Request) {
 		r.d.refuse(refusal)
 	case !start:
 	case r.d.alone != nil && r.d.alone(req):
-		x.alone = true
+		x.alone = time.Now().Add(alonePatience)
 		r.inline(x)
 	case r.apart > 0:
 		r.apart--
@@ -171,8 +173,9 @@ func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
 // where each of several looks found one running and few begun.
 func (l *lookout) look() {
 	begun, x := l.begun.Swap(0), l.led.Load()
-	if x != nil && x.alone {
-		x = nil // it may take its time
+	if x != nil && !x.alone.IsZero() && time.Now().Before(x.alone) {
+		l.timer.Reset(longestLook)
+		return
 	}
 	was, strikes := l.suspect, l.strikes
 	l.suspect, l.strikes = nil, 0

@@ -219,8 +219,8 @@ type Handler interface {
 
 // A Sequencer is a [Handler] with requests that open the way for others. On a
 // channel that both ends share, what comes behind one for which Alone reports
-// true is read when it has been handled, or when its handler calls the other end.
-// Alone must return at once.
+// true is read when it has been handled, when its handler calls the other end,
+// or after half a second. Alone must return at once.
 type Sequencer interface {
 	Handler
 	Alone(req *Request) bool
