@@ -117,8 +117,10 @@ func TestHotProgress(t *testing.T) {
 	}
 }
 
+const modernCall = `{"name":"echo","arguments":{"text":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}`
+
 func BenchmarkReadCallToolParams(b *testing.B) {
-	params := jsontext.Value(`{"name":"echo","arguments":{"text":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}}}`)
+	params := jsontext.Value(modernCall)
 	b.ReportAllocs()
 	for b.Loop() {
 		var p CallToolParams
@@ -138,6 +140,19 @@ func BenchmarkAppendCallToolResult(b *testing.B) {
 	for b.Loop() {
 		var err error
 		if buf, err = r.AppendJSON(buf[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkAppendProgress(b *testing.B) {
+	total := 10.0
+	p := &ProgressParams{ProgressToken: IntToken(1), Progress: 3, Total: &total}
+	b.ReportAllocs()
+	var buf []byte
+	for b.Loop() {
+		var err error
+		if buf, err = p.AppendJSON(buf[:0]); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,8 +6,11 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -34,6 +37,30 @@ func TestRoundTripAllocations(t *testing.T) { //nolint:paralleltest // it counts
 			t.Fatal(err)
 		}
 	})
+}
+
+// What is encoded has no cost but the text; what is decoded, the message, its ID
+// and its method.
+func TestWireAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	var dst []byte
+	for _, m := range []rpc.Message{
+		&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: []byte(`{"name":"echo"}`)},
+		&rpc.Response{ID: rpc.IntID(1), Result: jsontext.Value(`{"content":[]}`)},
+		&rpc.Response{ID: rpc.IntID(1), Error: rpc.Errorf(rpc.CodeInternalError, "it broke")},
+	} {
+		var err error
+		allocations(t, 0, func() {
+			if dst, err = rpc.AppendMessage(dst[:0], m); err != nil {
+				t.Fatal(err)
+			}
+		})
+		text := slices.Clone(dst)
+		allocations(t, 4, func() { // an error is one more, and has a message
+			if _, err := rpc.Decode(text, rpc.Limits{}); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }
 
 func TestServeAllocations(t *testing.T) { //nolint:paralleltest // it counts

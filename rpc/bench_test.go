@@ -3,8 +3,11 @@ package rpc_test
 import (
 	"context"
 	"io"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -62,6 +65,52 @@ func BenchmarkAppendMessage(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkDecode is a small and a long request, and the answer to one.
+func BenchmarkDecode(b *testing.B) {
+	long := strings.Repeat("0123456789abcdef", 640)
+	for _, tt := range []struct{ name, text string }{
+		{"small", typicalRequest},
+		{"long", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + long + `"}}}`},
+		{"response", `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a message of ordinary length"}]}}`},
+	} {
+		b.Run(tt.name, func(b *testing.B) {
+			text := []byte(tt.text)
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := rpc.Decode(text, rpc.Limits{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkLineStream(b *testing.B) {
+	ctx := b.Context()
+	b.Run("read", func(b *testing.B) {
+		r := &repeated{line: typicalRequest + "\n", n: math.MaxInt}
+		s := rpc.NewLineStream(r, io.Discard, nil, rpc.Limits{})
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := s.Read(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		w := &repeated{}
+		s := rpc.NewLineStream(w, w, nil, rpc.Limits{})
+		res := &rpc.Response{ID: rpc.IntID(1), Result: jsontext.Value(`{"content":[{"type":"text","text":"a message of ordinary length"}]}`)}
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := s.Write(ctx, res); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 func BenchmarkAppendString(b *testing.B) {

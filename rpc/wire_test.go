@@ -368,17 +368,6 @@ func TestDecodeAllocs(t *testing.T) {
 
 const typicalRequest = `{"jsonrpc":"2.0","id":12345,"method":"tools/call","params":{"name":"echo","arguments":{"message":"a message of ordinary length, with é in it","count":3},"_meta":{"progressToken":"abc"}}}`
 
-func BenchmarkDecodeRequest(b *testing.B) {
-	text := []byte(typicalRequest)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := rpc.Decode(text, rpc.Limits{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func BenchmarkDecodeLargeResult(b *testing.B) {
 	item := `{"name":"tool","description":"` + strings.Repeat("words and words ", 20) + `","inputSchema":{"type":"object","properties":{"a":{"type":"integer"}}}}`
 	text := []byte(`{"jsonrpc":"2.0","id":1,"result":{"tools":[` + strings.Repeat(item+",", 999) + item + `]}}`)

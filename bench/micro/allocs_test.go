@@ -1,0 +1,41 @@
+//go:build !race
+
+package micro_test
+
+import "testing"
+
+// What a call may allocate, as the counts of calls(): two more than it does
+// now. The bars of the project are 15 for the pair and 12 for the handler; a
+// gate moves down with every change that allocates less, and up with none. The
+// race detector allocates, and so this test is not built with it.
+var gates = []struct {
+	name    string
+	prepare setUp
+	most    map[string][4]float64 // by era: dynamic, echo, add, echo10k
+}{
+	{"pair", inMemory, map[string][4]float64{"Handshake": {47, 48, 53, 50}, "Modern": {59, 60, 65, 62}}},
+	{"handler", handler, map[string][4]float64{"Handshake": {36, 37, 40, 41}, "Modern": {38, 39, 42, 43}}},
+}
+
+func TestCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	for _, gate := range gates {
+		for _, era := range eras() {
+			for i, k := range calls() {
+				allocations(t, gate.name+" "+era.name+" "+k.name, gate.most[era.name][i], gate.prepare(t, era.version, k))
+			}
+		}
+	}
+}
+
+func TestTypedCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	allocations(t, "typed", 62, typed(t))
+}
+
+func allocations(t *testing.T, name string, most float64, run func()) {
+	t.Helper()
+	n := testing.AllocsPerRun(500, run)
+	if n > most {
+		t.Errorf("%s: %v allocations, want at most %v", name, n, most)
+	}
+	t.Logf("%s: %v allocations, at most %v", name, n, most)
+}

@@ -1,0 +1,51 @@
+//go:build !race
+
+package mcp
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The race detector allocates, and so these tests are not built with it.
+
+// allocations fails if one run of f allocates more than most.
+func allocations(t *testing.T, most float64, f func()) {
+	t.Helper()
+	if n := testing.AllocsPerRun(1000, f); n > most {
+		t.Errorf("%v allocations, want at most %v", n, most)
+	}
+}
+
+// What is kept of a call's params: its name, and what its _meta says.
+func TestHotReadingAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	params := jsontext.Value(modernCall)
+	allocations(t, 4, func() {
+		var p CallToolParams
+		if err := DecodeParams(params, &p); err != nil {
+			t.Fatal(err)
+		}
+	})
+	allocations(t, 6, func() {
+		if _, err := ReadRequestMeta(params); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// What is written goes into the buffer that is there.
+func TestHotWritingAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	total, buf := 10.0, make([]byte, 0, 1024)
+	for _, m := range []interface{ AppendJSON([]byte) ([]byte, error) }{
+		&ProgressParams{ProgressToken: IntToken(1), Progress: 3, Total: &total},
+		&CallToolResult{Result: Result{ResultType: ResultComplete, Meta: Meta{MetaServerInfo: jsontext.Value(`{"name":"s","version":"1"}`)}}, Content: Contents{Text("hello")}},
+		&CallToolResult{Content: Contents{Text(`{"sum":5.5}`)}, StructuredContent: jsontext.Value(`{"sum":5.5}`)},
+	} {
+		allocations(t, 0, func() {
+			if _, err := m.AppendJSON(buf); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
