@@ -226,6 +226,61 @@ func TestAskInSequence(t *testing.T) {
 	})
 }
 
+// A question that is asked again needs another key: with the same one it would
+// get the old answer in the modern era, for ever.
+func TestAskAgain(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		if !e.since(mcp.V20250618) {
+			return
+		}
+		var runs atomic.Int64
+		pin := func(again func(key string, try int) string) func(context.Context, none) (string, error) {
+			return func(ctx context.Context, _ none) (string, error) {
+				runs.Add(1)
+				for try := 1; ; try++ {
+					res, err := server.CallFrom(ctx).Elicit(ctx, again("pin", try), form(nameField))
+					if err != nil {
+						return "", err
+					}
+					if got := string(res.Content["name"]); got == `"right"` {
+						return got, nil
+					}
+				}
+			}
+		}
+		addTool(e, "same", pin(func(key string, _ int) string { return key }))
+		addTool(e, "other", pin(func(key string, try int) string { return fmt.Sprintf("%s-%d", key, try) }))
+		addTool(e, "together", func(ctx context.Context, _ none) (string, error) {
+			var res mcp.ElicitResult
+			q := server.ElicitQuestion("pin", form(nameField), &res)
+			return "", server.CallFrom(ctx).Ask(ctx, q, q)
+		})
+		answers := []string{`"wrong"`, `"right"`}
+		asked := 0
+		e.opts.Elicit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			asked++
+			return accept("name", answers[min(asked, len(answers))-1]), nil
+		}
+		c := e.connect()
+		for _, tool := range []string{"same", "together"} {
+			asked = 0
+			res := must[*mcp.CallToolResult](t)(c.CallTool(t.Context(), call(tool, "")))
+			if !res.IsError || !strings.Contains(textOf(t, res), `"pin-2"`) {
+				t.Errorf("%s: %+v", tool, res)
+			}
+		}
+		asked = 0
+		runs.Store(0)
+		equal(t, "other", must[string](t)(client.CallTool[string](t.Context(), c, "other", nil)), `"right"`)
+		want := int64(1)
+		if e.modern() {
+			want = 3
+		}
+		equal(t, "runs", runs.Load(), want)
+	})
+}
+
 func TestPromptsAndResourcesAsk(t *testing.T) {
 	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {

@@ -47,6 +47,7 @@ type Call struct {
 	over     bool // answered
 	progress float64
 	input    input
+	keys     map[string]bool // of the questions of this run
 }
 
 // ErrNoCall is returned by methods that need a client, outside a request.

@@ -34,7 +34,8 @@ func (e *AskError) Is(target error) bool { return errors.Is(e.Err, target) }
 
 // A Question is one thing to ask the client: see [Call.Ask].
 type Question struct {
-	// Key names the question among those of one request, in every round.
+	// Key names the question among those of one request, in every round. It is
+	// used once in each.
 	Key string
 
 	method string
@@ -177,7 +178,9 @@ func checkCapabilities(c *Call, qs []Question) error {
 
 // Elicit asks the user of the client: with a form, or by sending them to a URL.
 // The answer says whether they accepted; content that they accepted fits the
-// schema of the form. key names the question among those of this request.
+// schema of the form. key names the question among those of this request: it is
+// the same in every run of the handler, and is used once in each. Who must ask
+// again, as the answer was no good, asks with another key, such as "pin-2".
 //
 // How that works depends on the client. In the legacy era Elicit sends a request and
 // waits for the answer. In the modern era nothing can wait: Elicit returns
@@ -228,14 +231,28 @@ func (c *Call) Ask(ctx context.Context, qs ...Question) error {
 	if !c.Method.MayAsk && !c.Method.Notification {
 		return fmt.Errorf("server: %s cannot ask the client", c.Method.Name)
 	}
-	for i, q := range qs {
-		for _, other := range qs[:i] {
-			if other.Key == q.Key {
-				return fmt.Errorf("server: two questions have the key %q", q.Key)
-			}
-		}
+	if err := c.take(qs); err != nil {
+		return err
 	}
 	return c.era.ask(ctx, c, qs)
+}
+
+// take notes the keys of questions. In the modern era a key that is used again
+// would get the answer that it had before, so it is refused in both.
+func (c *Call) take(qs []Question) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range qs {
+		if c.keys[q.Key] {
+			return fmt.Errorf("server: the key %q was used before in this run of the handler: give each question its own, such as %q",
+				q.Key, q.Key+"-2")
+		}
+		if c.keys == nil {
+			c.keys = map[string]bool{}
+		}
+		c.keys[q.Key] = true
+	}
+	return nil
 }
 
 // State decodes into v, a pointer, what the handler gave to SetState in an
