@@ -24,12 +24,22 @@ SDK := . ./rpc/... ./mcp/... ./server/... ./client/... ./stdio/... ./streamhttp/
 LINT     := $(CURDIR)/tools/bin/golangci-lint
 FUZZTIME ?= 10s
 
+# The harness that measures implementations side by side is kept beside the repository. BENCH_FLAGS go to it, such as
+# BENCH_FLAGS="--quick -only '^limit$$' -scenarios '^h\.echo'".
+BENCH       ?= $(wildcard $(CURDIR)/../shared/bench)
+BENCH_OUT   := $(CURDIR)/bin/bench
+BENCH_FLAGS ?=
+BENCH_TENON := -add "name=tenon;http=$(BENCH_OUT)/srv -addr 127.0.0.1:{port};modern=$(BENCH_OUT)/srv -addr 127.0.0.1:{port};stdio=$(BENCH_OUT)/srv;micro=$(BENCH_OUT)/tenon.test -test.run ^$$ -test.bench . -test.benchtime 300ms -test.count 3" \
+               -add "name=tenon-c;client_http=$(BENCH_OUT)/cli -url {url} -era {era} -n {n} -c {c};client_stdio=$(BENCH_OUT)/cli -era {era} -n {n} -c {c} -- {server}"
+# What bench-check measures: each hot path once. The rows that depend on how the system wakes threads are left out.
+BENCH_CHECK := ^([hm]\.echo|m\.add|[hm]\.echo10k|m\.list200|[hm]\.progress|m\.fanout|s\.echo|sm\.add|sm\.echo10k|s\.progress|cm\.http64|c\.stdio64)$$
+
 .PHONY: help
 help: ## Show the targets.
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: test
-test: vet race lint conformance ## Run every check and every test of every module. CI runs this.
+test: vet race lint conformance bench-check ## Run every check and every test of every module. CI runs this.
 
 .PHONY: check
 check: vet lint ## The quick loop: vet, lint and the tests of the root module, without the peers from npm.
@@ -67,6 +77,35 @@ fuzz: ## Run each fuzz target for FUZZTIME (10s).
 	  grep -oE '^func Fuzz[A-Za-z0-9_]+' "$$file" | sed 's/func //' | while read -r target; do \
 	    echo "fuzz $$target $$(dirname "$$file")"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
 	  done; done
+
+.PHONY: bench-build
+bench-build:
+	mkdir -p $(BENCH_OUT)
+	go build -o $(BENCH_OUT)/ ./bench/srv ./bench/cli
+	go test -c -o $(BENCH_OUT)/tenon.test ./bench/micro
+
+.PHONY: bench
+bench: bench-build ## Measure tenon beside every other implementation. Some 40 minutes without BENCH_FLAGS.
+ifeq ($(BENCH),)
+	@echo "bench: the contenders are built; without ../shared/bench there is nothing to run them with"
+else
+	cd $(BENCH) && BENCH_BIN=$(BENCH_OUT) BENCH_NO_NODE=$(BENCH_NO_NODE) ./run.sh $(BENCH_FLAGS) $(BENCH_TENON)
+endif
+
+.PHONY: bench-check
+bench-check: bench-build ## Run the gates on allocations, size and start-up, and compare the hot paths with the limit. A minute.
+	go test -count=1 -run 'Alloc|Start' ./rpc ./internal/schema ./mcp ./server ./client ./streamhttp ./bench/...
+ifeq ($(BENCH),)
+	@echo "bench-check: ../shared/bench is absent, so nothing is compared with the limit"
+else
+	cd $(BENCH) && go build -o $(BENCH_OUT)/ ./cmd/bench ./cmd/limit-http ./cmd/limit-stdio ./cmd/cli-limit
+	@check() { \
+	  $(BENCH_OUT)/bench -bin $(BENCH_OUT) -contenders $(BENCH)/contenders.json -out $(BENCH_OUT)/check -node=false -ruby=false -only '^limit$$' \
+	    -rounds 3 -d 200ms -streams 200 -fan 200 $(BENCH_TENON) -scenarios '$(BENCH_CHECK)' >$(BENCH_OUT)/check.log 2>&1 \
+	    || { cat $(BENCH_OUT)/check.log; exit 1; }; \
+	  go run ./bench/report -check $(BENCH_OUT)/check/results.json; }; \
+	check || { echo "bench-check: once more, as other work on the machine may have disturbed it"; check; }
+endif
 
 .PHONY: cover
 cover: ## Measure the test coverage of the root module.
