@@ -267,6 +267,9 @@ func TestCancellation(t *testing.T) {
 		addTool(e, "wait", func(ctx context.Context, _ none) (string, error) {
 			close(started)
 			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), server.ErrCancelled) {
+				t.Errorf("the cause: %v", context.Cause(ctx))
+			}
 			ended <- ctx.Err()
 			return "", ctx.Err()
 		})
@@ -285,6 +288,38 @@ func TestCancellation(t *testing.T) {
 			t.Errorf("the handler's context: %v", err)
 		}
 		equal(t, "the connection goes on", must[string](t)(client.CallTool[string](t.Context(), c, "ok", nil)), "fine")
+	})
+}
+
+// A handler that waits for nothing but its context does not outlive Shutdown.
+func TestShutdownCancels(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		started, ended := make(chan struct{}), make(chan error, 1)
+		addTool(e, "wait", func(ctx context.Context, _ none) (string, error) {
+			close(started)
+			<-ctx.Done()
+			ended <- context.Cause(ctx)
+			return "", ctx.Err()
+		})
+		c := e.connect()
+		failed := make(chan error, 1)
+		go func() {
+			_, err := c.CallTool(t.Context(), call("wait", ""))
+			failed <- err
+		}()
+		<-started
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := e.srv.Shutdown(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if cause := <-ended; errors.Is(cause, server.ErrCancelled) {
+			t.Errorf("it was not the client: %v", cause)
+		}
+		if err := <-failed; err == nil {
+			t.Error("the call had a result")
+		}
 	})
 }
 

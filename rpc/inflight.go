@@ -10,6 +10,10 @@ import (
 // or cancelled: nothing more is sent for it.
 var ErrEnded = errors.New("rpc: the request is over, nothing more can be sent for it")
 
+// ErrCancelled is in the cause of the context of a request that the other side
+// cancelled: see [context.Cause].
+var ErrCancelled = errors.New("rpc: the other side cancelled the request")
+
 // Inflight has the received requests that are not answered yet. The zero value
 // is ready. Its methods may be called from several goroutines at once.
 type Inflight struct {

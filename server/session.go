@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -31,8 +30,8 @@ type session struct {
 }
 
 // ErrCancelled is the cause of the context of a request that its client
-// cancelled: see [context.Cause].
-var ErrCancelled = errors.New("server: the client cancelled the request")
+// cancelled, also by hanging up where that means the same: see [context.Cause].
+var ErrCancelled = rpc.ErrCancelled
 
 // Handle implements [rpc.Handler].
 func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) (any, error) {

@@ -136,7 +136,7 @@ func callTool(ctx context.Context, c *Call, p *mcp.CallToolParams) (any, error) 
 	}
 	res, err := t.run(ctx, p)
 	if err != nil {
-		return failed(err)
+		return failed(ctx, err)
 	}
 	return s.toolResult(ctx, t, res)
 }
@@ -159,9 +159,12 @@ func (s *Server) normalize(p *mcp.CallToolParams) error {
 
 // failed sorts the errors of tools: those that the model is told from those of
 // the protocol.
-func failed(err error) (any, error) {
+func failed(ctx context.Context, err error) (any, error) {
 	if errors.Is(err, ErrInputRequired) {
 		return nil, err
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) { // who cancelled it does not listen: it was the server
+		return nil, errStopping
 	}
 	if _, ok := errors.AsType[*rpc.Error](err); ok {
 		return nil, err

@@ -6,6 +6,7 @@ package streamhttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -35,6 +36,7 @@ type Handler struct {
 	drain    context.CancelFunc
 
 	modern    rpc.Handler // serves the requests that belong to nothing
+	stateless *stateless  // and is their connection
 	keepAlive wheel[*sseWriter]
 	reaper    wheel[*Handler]
 	streams   atomic.Int64 // open streams of unknown length
@@ -59,7 +61,9 @@ func NewHandler(b rpc.Binder, opts *Options) *Handler {
 	h.draining, h.drain = context.WithCancel(h.ctx)
 	h.keepAlive = wheel[*sseWriter]{every: h.opt.Limits.KeepAlive, visit: (*sseWriter).keepAlive}
 	h.reaper = wheel[*Handler]{every: reapEvery(h.opt.Limits.SessionIdle), visit: (*Handler).reap}
-	h.modern = b.Bind(h.draining, stateless{})
+	h.stateless = &stateless{}
+	h.stateless.ctx, h.stateless.cancel = context.WithCancelCause(h.ctx)
+	h.modern = b.Bind(h.draining, h.stateless)
 	return h
 }
 
@@ -171,7 +175,7 @@ func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (rpc.Messa
 // serveModern handles a request that belongs to nothing (spec 2.5 and 2.6).
 func (h *Handler) serveModern(w http.ResponseWriter, r *http.Request, req *rpc.Request, e envelope, can accepts) {
 	if req.ID.IsZero() {
-		_, _ = h.modern.Handle(r.Context(), req, stateless{})
+		_, _ = h.modern.Handle(r.Context(), req, h.stateless)
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -187,9 +191,27 @@ func (h *Handler) serveModern(w http.ResponseWriter, r *http.Request, req *rpc.R
 		h.serveListen(w, r, req, can)
 		return
 	}
-	a := h.newAnswer(w, r, nil, can)
-	defer a.end()
-	h.run(r.Context(), h.modern, req, &exchange{out: a})
+	x := h.newModern(w, r, can)
+	defer x.end()
+	h.run(&x.ctx, h.modern, req, &x.exchange)
+}
+
+// modernExchange is an exchange that belongs to nothing, and its context.
+type modernExchange struct {
+	exchange
+	ctx modernContext
+}
+
+func (h *Handler) newModern(w http.ResponseWriter, r *http.Request, can accepts) *modernExchange {
+	return &modernExchange{
+		exchange: exchange{out: h.newAnswer(w, r, nil, can)},
+		ctx:      modernContext{http: r.Context(), server: h.stateless.ctx},
+	}
+}
+
+func (x *modernExchange) end() {
+	x.out.end()
+	x.ctx.end()
 }
 
 // serveListen handles the one modern request that lasts: its stream is counted,
@@ -205,14 +227,13 @@ func (h *Handler) serveListen(w http.ResponseWriter, r *http.Request, req *rpc.R
 		return
 	}
 	defer h.streams.Add(-1)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(h.draining, cancel)()
-	a := h.newAnswer(w, r, nil, can)
-	a.abort = cancel
-	defer a.end()
-	x := &exchange{out: a}
-	res := h.call(ctx, h.modern, req, x)
+	x := h.newModern(w, r, can)
+	defer x.end()
+	ctx, cancel := context.WithCancelCause(&x.ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(h.draining, func() { cancel(errShutdown) })()
+	x.out.abort = func() { cancel(errHungUp) }
+	res := h.call(ctx, h.modern, req, &x.exchange)
 	if res.Error != nil && h.draining.Err() != nil {
 		x.drop() // nothing was wrong with the request: let the client ask again elsewhere
 		return
@@ -282,30 +303,45 @@ func (h *Handler) leave() {
 
 // Shutdown refuses new requests, ends the streams that only listen, and waits
 // for the requests in flight. When they are done, or ctx ends, it ends all
-// sessions. It returns ctx's error if requests were still running.
+// sessions, and cancels what still runs as [Handler.Close] does. It returns
+// ctx's error if that was needed.
 //
-// A plain modern request that does not end is ended by its connection: call
-// Shutdown and then Close of the http.Server.
+// The order is: Shutdown of the server.Server, so that listeners are told;
+// Shutdown of the Handler; Shutdown of the http.Server, which by itself would
+// wait for streams that do not end.
 func (h *Handler) Shutdown(ctx context.Context) error {
 	h.closing.Store(true)
 	h.drain()
 	err := h.wait(ctx)
+	if cerr := h.end(); err == nil {
+		return cerr
+	}
+	return err
+}
+
+// Close cancels the contexts of all requests at once and waits for them, no
+// longer than a second: the error says that there are handlers which ignore
+// their context.
+func (h *Handler) Close() error {
+	h.closing.Store(true)
+	return h.end()
+}
+
+// end ends what still runs.
+func (h *Handler) end() error {
 	h.stop(errShutdown)
 	for _, s := range h.allSessions() {
 		s.end(errShutdown)
 	}
-	h.keepAlive.stop()
-	h.reaper.stop()
-	return err
-}
-
-// Close ends everything at once. It waits a moment for handlers to notice.
-func (h *Handler) Close() error {
-	h.closing.Store(true)
-	h.stop(errShutdown)
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
-	return h.Shutdown(ctx)
+	err := h.wait(ctx)
+	h.keepAlive.stop()
+	h.reaper.stop()
+	if err != nil {
+		return fmt.Errorf("streamhttp: handlers still run %v after they were cancelled", closeGrace)
+	}
+	return nil
 }
 
 func (h *Handler) wait(ctx context.Context) error {
@@ -330,13 +366,22 @@ func (h *Handler) allSessions() []*session {
 }
 
 // stateless is the connection of requests that belong to nothing: there is
-// nobody to talk to outside of them.
-type stateless struct{}
+// nobody to talk to outside of them. Its end is theirs.
+type stateless struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
 
-func (stateless) Call(context.Context, *rpc.Request, any) error { return rpc.ErrNoReverse }
-func (stateless) Notify(context.Context, *rpc.Request) error    { return rpc.ErrNoReverse }
-func (stateless) Cancel(rpc.ID, error)                          {}
-func (stateless) AllowBatch(bool)                               {}
-func (stateless) Close() error                                  { return nil }
+func (*stateless) Call(context.Context, *rpc.Request, any) error { return rpc.ErrNoReverse }
+func (*stateless) Notify(context.Context, *rpc.Request) error    { return rpc.ErrNoReverse }
+func (*stateless) Cancel(rpc.ID, error)                          {}
+func (*stateless) AllowBatch(bool)                               {}
 
-var _ rpc.Conn = stateless{}
+// Close cancels the requests. Their goroutines are those of HTTP requests:
+// [Handler.Shutdown] waits for them.
+func (s *stateless) Close() error {
+	s.cancel(errShutdown)
+	return nil
+}
+
+var _ rpc.Conn = (*stateless)(nil)

@@ -251,67 +251,6 @@ func TestFlood(t *testing.T) {
 	work.Wait()
 }
 
-func TestShutdownEndsStreamsAndWaitsForRequests(t *testing.T) {
-	t.Parallel()
-	begun, release := make(chan struct{}), make(chan struct{})
-	s := startSite(t, &backend{on: map[string]rpc.HandlerFunc{
-		"wait": func(ctx context.Context, _ *rpc.Request, p rpc.Peer) (any, error) {
-			close(begun)
-			select {
-			case <-release:
-			case <-ctx.Done():
-			}
-			return jsontext.Value(`{"done":true}`), ctx.Err()
-		},
-	}}, nil)
-	id := s.initialize("2025-11-25")
-	listening := s.open(http.MethodGet, "", "Mcp-Session-Id", id)
-	old := s.open(http.MethodGet, "")
-	answer := make(chan answered, 1)
-	go func() {
-		answer <- s.do(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"wait"}`, "Mcp-Session-Id", id)
-	}()
-	<-begun
-	done := make(chan error, 1)
-	go func() { done <- s.h.Shutdown(context.Background()) }()
-	for _, st := range []*events{listening, old} {
-		for _, ok := st.next(); ok; _, ok = st.next() {
-		}
-	}
-	if r := s.do(http.MethodPost, modernBody("echo"), modernHeaders("echo")...); r.status != 503 {
-		t.Errorf("new request: %d", r.status)
-	}
-	close(release)
-	if r := <-answer; !strings.Contains(r.body, `"done":true`) {
-		t.Errorf("running request: %d %s", r.status, r.body)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestShutdownGivesUp(t *testing.T) {
-	t.Parallel()
-	begun := make(chan struct{})
-	s := startSite(t, &backend{on: map[string]rpc.HandlerFunc{
-		"wait": func(ctx context.Context, _ *rpc.Request, p rpc.Peer) (any, error) {
-			close(begun)
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-	}}, nil)
-	id := s.initialize("2025-06-18")
-	var first sync.WaitGroup
-	first.Go(func() { s.do(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"wait"}`, "Mcp-Session-Id", id) })
-	<-begun
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	if err := s.h.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	first.Wait() // the end of the session ended the request
-}
-
 func TestPanicIsContained(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, &backend{on: map[string]rpc.HandlerFunc{

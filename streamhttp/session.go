@@ -263,20 +263,3 @@ func (s *session) endRequest() {
 	defer s.mu.Unlock()
 	s.requests--
 }
-
-// requestContext is the context of one request in a session: it has the values
-// of the HTTP request, but it ends with the session, not with the connection
-// (spec 3.2: a disconnect is not a cancel).
-type requestContext struct {
-	context.Context
-	values context.Context
-}
-
-// Value asks the session first, so that the context package recognizes its own
-// parent and needs no goroutine to watch it.
-func (c requestContext) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
-	}
-	return c.values.Value(key)
-}

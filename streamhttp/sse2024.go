@@ -137,6 +137,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 	case <-s.over:
 	case <-h.draining.Done():
+		_ = conn.Drain(r.Context()) // ends with h.ctx, too
 	}
 }
 

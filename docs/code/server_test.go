@@ -122,6 +122,26 @@ func serveHTTP(srv *server.Server) {
 // The guide shows it; a test would never come back from it.
 var _ = serveHTTP
 
+// shutdown {
+func shutdown(ctx context.Context, srv *server.Server, h *streamhttp.Handler, hs *http.Server) error {
+	return errors.Join(
+		srv.Shutdown(ctx), // new requests are refused, listeners get their last message, calls finish
+		h.Shutdown(ctx),   // streams end; what still runs when ctx ends is cancelled
+		hs.Shutdown(ctx),  // no more connections
+	)
+}
+
+// }
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	srv := newServer()
+	h := streamhttp.NewHandler(srv, nil)
+	if err := shutdown(t.Context(), srv, h, &http.Server{Handler: h}); err != nil {
+		t.Error(err)
+	}
+}
+
 // test {
 func TestAdd(t *testing.T) {
 	c := mcptest.Pair(t, newServer(), nil)
