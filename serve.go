@@ -59,7 +59,9 @@ func OnListener(l net.Listener) ServeOption {
 // WithHTTP sets the options of HTTP.
 func WithHTTP(o *streamhttp.Options) ServeOption { return func(s *serving) { s.http = o } }
 
-// WithLogger hears what an operator should know. The default discards.
+// WithLogger hears what an operator should know, and what a server without a
+// Logger of its own has to say. The default discards, but for errors of that
+// server, such as panics of its tools: they go to [slog.Default].
 func WithLogger(l *slog.Logger) ServeOption { return func(s *serving) { s.logger = l } }
 
 // Serve serves srv until ctx ends, the process gets SIGINT or SIGTERM, or, on
@@ -136,6 +138,9 @@ func (s *serving) serveHTTP(ctx context.Context, srv *server.Server, l net.Liste
 	o := streamhttp.Options{Logger: s.logger}
 	if s.http != nil {
 		o = *s.http
+		if o.Logger == nil {
+			o.Logger = s.logger
+		}
 	}
 	h := streamhttp.NewHandler(srv, &o)
 	mux := http.NewServeMux()

@@ -2,10 +2,12 @@ package tenon_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -17,6 +19,8 @@ import (
 	"github.com/tenon-mcp/tenon"
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/server"
+	"github.com/tenon-mcp/tenon/streamhttp"
 )
 
 func TestServeOnListener(t *testing.T) {
@@ -36,6 +40,46 @@ func TestServeOnListener(t *testing.T) {
 	cancel()
 	if err := <-served; err != nil {
 		t.Errorf("serve: %v", err)
+	}
+}
+
+// A server without a logger uses the one of Serve.
+func TestServeLogsPanics(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]tenon.ServeOption{"": nil, "WithHTTP": {tenon.WithHTTP(&streamhttp.Options{})}} {
+		for _, v := range []mcp.Version{mcp.V20260728, mcp.V20251125} {
+			t.Run(string(v)+name, func(t *testing.T) {
+				t.Parallel()
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var logs bytes.Buffer
+				srv := newServer()
+				server.AddTool(srv, mcp.Tool{Name: "panic"}, func(context.Context, struct{}) (string, error) { panic("secret") })
+				ctx, cancel := context.WithCancel(t.Context())
+				served := make(chan error, 1)
+				opts := append([]tenon.ServeOption{tenon.OnListener(l), tenon.WithLogger(slog.New(slog.NewTextHandler(&logs, nil)))}, opts...)
+				go func() { served <- tenon.Serve(ctx, srv, opts...) }()
+				c, err := tenon.Connect(t.Context(), "http://"+l.Addr().String()+tenon.EndpointPath, tenon.WithClient(&client.Options{Version: v}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "panic"}); err == nil || strings.Contains(err.Error(), "secret") {
+					t.Errorf("the client got %v", err)
+				}
+				if err := c.Close(); err != nil {
+					t.Error(err)
+				}
+				cancel()
+				if err := <-served; err != nil {
+					t.Error(err)
+				}
+				if got := logs.String(); !strings.Contains(got, "secret") || !strings.Contains(got, "serve_test.go") {
+					t.Errorf("the log: %s", got)
+				}
+			})
+		}
 	}
 }
 

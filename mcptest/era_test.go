@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -169,6 +170,49 @@ func TestToolErrors(t *testing.T) {
 			}
 		}
 		equal(t, "after all that", must[int64](t)(client.CallTool[int64](ctx, c, "sum", numbers{A: 3})), 3)
+	})
+}
+
+// recorder is a test that keeps its log.
+type recorder struct {
+	testing.TB
+	mu  sync.Mutex
+	log string
+}
+
+func (r *recorder) Log(args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.log += fmt.Sprintln(args...)
+}
+
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log
+}
+
+// Whoever wrote a tool that panics finds where in the log of the test.
+func TestPanicsAreLogged(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		addTool(e, "panic", func(context.Context, none) (string, error) { panic("secret") })
+		addTool(e, "log", func(ctx context.Context, _ none) (string, error) {
+			server.CallFrom(ctx).Logger().Info("hello")
+			return "", nil
+		})
+		r := &recorder{TB: t}
+		e.Env = e.With(r)
+		c := e.connect()
+		_, err := c.CallTool(t.Context(), call("panic", ""))
+		isCode(t, "panic", err, rpc.CodeInternalError)
+		if got := r.text(); !strings.Contains(got, "secret") || !strings.Contains(got, "\n") || !strings.Contains(got, "era_test.go") {
+			t.Errorf("the log: %s", got)
+		}
+		must[*mcp.CallToolResult](t)(c.CallTool(t.Context(), call("log", "")))
+		if got := r.text(); !strings.Contains(got, "hello") {
+			t.Errorf("the log: %s", got)
+		}
 	})
 }
 

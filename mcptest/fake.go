@@ -63,7 +63,7 @@ func FakeClient(t testing.TB, srv rpc.Binder) *Peer {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	d := rpc.NewDuplex(context.Background(), rpc.NewLineStream(inR, outW, both{inR, outW}, rpc.Limits{}), srv, nil)
+	d := rpc.NewDuplex(context.Background(), rpc.NewLineStream(inR, outW, both{inR, outW}, rpc.Limits{}), srv, &rpc.DuplexOptions{Logger: logger(t)})
 	t.Cleanup(func() {
 		inW.Close()
 		outR.Close()

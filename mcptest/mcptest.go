@@ -7,13 +7,19 @@
 //   - [FakeServer] and [FakeClient] play the other end by hand, for what a
 //     proper one does not say.
 //
+// What a server without a Logger has to say, such as the panic of a tool, is
+// logged to the test.
+//
 // Everything ends with the test, and works inside testing/synctest.
 package mcptest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -101,7 +107,7 @@ func (e Env) Dialer(srv rpc.Binder) rpc.Dialer {
 	case OverStdio:
 		return rpc.StreamDialer{Open: func(context.Context) (rpc.Stream, error) { return openStdio(e.t, srv), nil }}
 	}
-	h := streamhttp.NewHandler(srv, nil)
+	h := streamhttp.NewHandler(srv, &streamhttp.Options{Logger: logger(e.t)})
 	hc, url := HTTP(e.t, h)
 	e.t.Cleanup(func() { _ = h.Close() })
 	if e.Streamable {
@@ -128,7 +134,7 @@ func connect(t testing.TB, d rpc.Dialer, opts *client.Options) *client.Client {
 func openPipe(t testing.TB, srv rpc.Binder) rpc.Stream {
 	t.Helper()
 	ours, theirs := rpc.Pipe()
-	d := rpc.NewDuplex(context.Background(), theirs, srv, nil)
+	d := rpc.NewDuplex(context.Background(), theirs, srv, &rpc.DuplexOptions{Logger: logger(t)})
 	t.Cleanup(func() { _ = d.Close() })
 	return ours
 }
@@ -139,9 +145,10 @@ func openStdio(t testing.TB, srv rpc.Binder) rpc.Stream {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
+	log := logger(t)
 	var serving sync.WaitGroup
 	serving.Go(func() {
-		err := stdio.Serve(ctx, srv, &stdio.Options{In: inR, Out: outW})
+		err := stdio.Serve(ctx, srv, &stdio.Options{In: inR, Out: outW, Logger: log})
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Errorf("stdio.Serve: %v", err)
 		}
@@ -151,6 +158,39 @@ func openStdio(t testing.TB, srv rpc.Binder) rpc.Stream {
 		serving.Wait()
 	})
 	return rpc.NewLineStream(outR, inW, both{outR, inW}, rpc.Limits{})
+}
+
+// logger logs to the test what a server without a Logger has to say, such as
+// the panics of its tools.
+func logger(t testing.TB) *slog.Logger {
+	t.Helper()
+	w := &testLog{t: t}
+	t.Cleanup(w.end)
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// unfold gives a stack its lines back.
+var unfold = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
+
+// testLog writes to the log of a test until the test ends.
+type testLog struct {
+	mu sync.Mutex
+	t  testing.TB
+}
+
+func (w *testLog) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.t != nil {
+		w.t.Log(unfold.Replace(string(bytes.TrimSpace(line))))
+	}
+	return len(line), nil
+}
+
+func (w *testLog) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.t = nil
 }
 
 // both closes two things.

@@ -206,6 +206,10 @@ func (d *Duplex) Close() error {
 	}
 }
 
+// Logger returns the Logger of the options, nil where there is none. A handler
+// that has no logger of its own may use it.
+func (d *Duplex) Logger() *slog.Logger { return d.opts.Logger }
+
 // Drain waits until no request is being handled any more, with all responses
 // given to the stream, or until ctx ends. It does not keep new requests from
 // coming: a server that shuts down refuses them first, and closes afterwards.

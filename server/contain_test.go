@@ -135,6 +135,31 @@ func TestPanicsAreContained(t *testing.T) {
 	})
 }
 
+// A panic leaves a trace where nobody has set a logger; what is not an error
+// does not.
+//
+//nolint:paralleltest // it changes slog.Default
+func TestPanicsWithoutLogger(t *testing.T) {
+	var logs syncBuffer
+	old := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(old) })
+	slog.SetDefault(slog.New(slog.NewTextHandler(&logs, nil)))
+	s := newServer(nil)
+	server.AddTool(s, mcp.Tool{Name: "a name that some clients refuse"}, func(ctx context.Context, _ struct{}) (string, error) {
+		server.CallFrom(ctx).Logger().With("a", 1).WithGroup("g").Info("quiet")
+		panic("boom")
+	})
+	w := dial(t, s)
+	w.wants(rpc.CodeInternalError, "tools/call", modern(`"name":"a name that some clients refuse"`))
+	got := logs.String()
+	if !strings.Contains(got, "boom") || !strings.Contains(got, "contain_test.go") {
+		t.Errorf("the log lacks the panic: %s", got)
+	}
+	if strings.Contains(got, "level=WARN") || strings.Contains(got, "quiet") {
+		t.Errorf("the log has more than errors: %s", got)
+	}
+}
+
 func TestPanicsOfHooksAreContained(t *testing.T) {
 	t.Parallel()
 	var logs syncBuffer

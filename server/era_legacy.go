@@ -133,7 +133,7 @@ func (c *Call) withdraw(ctx context.Context, id rpc.ID) {
 		return
 	}
 	if err := c.session.conn.Notify(ctx, req); err != nil {
-		c.session.server.log.Debug("a question could not be withdrawn", "error", err)
+		c.session.log().Debug("a question could not be withdrawn", "error", err)
 	}
 }
 

@@ -182,7 +182,7 @@ func (modern) wantsLog(c *Call, level mcp.LoggingLevel) bool { return c.level.Co
 func (m modern) finish(ctx context.Context, c *Call, res any, err error) (any, error) {
 	if errors.Is(err, ErrInputRequired) {
 		if res, err = c.inputRequired(ctx); err != nil {
-			c.session.server.report(ctx, c, err)
+			c.report(ctx, err)
 		}
 	}
 	if err != nil {

@@ -39,14 +39,53 @@ func logParams(level mcp.LoggingLevel, logger string, data any) (*mcp.LogParams,
 }
 
 // Logger logs to the client, on the stream of this request, what the client
-// wants to hear, and to the Logger of the server. Outside a request it
+// wants to hear, and to the Logger of the server (see [Options]). Outside a request it
 // discards everything.
 func (c *Call) Logger() *slog.Logger {
 	if c.era == nil {
 		return slog.New(slog.DiscardHandler)
 	}
-	return slog.New(slog.NewMultiHandler(&logHandler{call: c}, c.session.server.log.Handler()))
+	return slog.New(slog.NewMultiHandler(&logHandler{call: c}, c.session.log().Handler()))
 }
+
+// logger is for what belongs to no connection.
+func (s *Server) logger() *slog.Logger {
+	if s.opts.Logger != nil {
+		return s.opts.Logger
+	}
+	return slog.New(errorsOnly{slog.Default().Handler()})
+}
+
+// loggerOf is for code that may be run without a connection.
+func (s *Server) loggerOf(ctx context.Context) *slog.Logger {
+	if ss := CallFrom(ctx).session; ss != nil {
+		return ss.log()
+	}
+	return s.logger()
+}
+
+// log is the server's logger, or else that of the transport.
+func (ss *session) log() *slog.Logger {
+	if ss.server.opts.Logger == nil {
+		if conn, ok := ss.conn.(interface{ Logger() *slog.Logger }); ok && conn.Logger() != nil {
+			return conn.Logger()
+		}
+	}
+	return ss.server.logger()
+}
+
+// errorsOnly lets errors through. A panic without a trace costs its author hours.
+type errorsOnly struct{ slog.Handler }
+
+func (h errorsOnly) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && h.Handler.Enabled(ctx, level)
+}
+
+func (h errorsOnly) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return errorsOnly{h.Handler.WithAttrs(attrs)}
+}
+
+func (h errorsOnly) WithGroup(name string) slog.Handler { return errorsOnly{h.Handler.WithGroup(name)} }
 
 // Log sends a log message to every legacy session whose client wants messages
 // of this level. Modern clients hear only of their own requests. A session

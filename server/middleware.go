@@ -36,21 +36,21 @@ func (s *Server) buildChain() {
 }
 
 // contained makes a panic of h an error, which middleware sees like any other.
-func (s *Server) contained(h Handler) Handler {
+func contained(h Handler) Handler {
 	return func(ctx context.Context, c *Call) (res any, err error) {
-		defer s.contain(ctx, c.Method.Name, &err)
+		defer c.session.contain(ctx, c.Method.Name, &err)
 		return h(ctx, c)
 	}
 }
 
 // contain turns a panic of any code of the server's author into an internal
 // error. The log has the stack; the client learns nothing of it.
-func (s *Server) contain(ctx context.Context, what string, err *error) {
+func (ss *session) contain(ctx context.Context, what string, err *error) {
 	p := recover()
 	if p == nil {
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelError, "a handler panicked",
+	ss.log().LogAttrs(ctx, slog.LevelError, "a handler panicked",
 		slog.String("method", what), slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
 	if err != nil {
 		*err = rpc.Errorf(rpc.CodeInternalError, "internal error")
@@ -58,13 +58,13 @@ func (s *Server) contain(ctx context.Context, what string, err *error) {
 }
 
 // report logs an error whose text is not for the client.
-func (s *Server) report(ctx context.Context, c *Call, err error) {
+func (c *Call) report(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil || errors.Is(err, ErrInputRequired) {
 		return
 	}
 	if _, ok := errors.AsType[*rpc.Error](err); ok {
 		return
 	}
-	s.log.LogAttrs(ctx, slog.LevelError, "a request failed",
+	c.session.log().LogAttrs(ctx, slog.LevelError, "a request failed",
 		slog.String("method", c.Method.Name), slog.Any("error", err))
 }

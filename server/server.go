@@ -41,8 +41,9 @@ type Options struct {
 	// PageSize is how many items one page of a list has. 0 = 1000, negative =
 	// all on one page.
 	PageSize int
-	// Logger hears of what goes wrong, never of what is in messages. Nil
-	// discards it.
+	// Logger hears of what goes wrong, never of what is in messages. Nil = the
+	// one that the transport has, as tenon.WithLogger gives it; where there is
+	// none either, errors and the stacks of panics go to [slog.Default].
 	Logger *slog.Logger
 	// Capabilities are declared beside those that follow from what is added:
 	// extensions and experimental ones, and features that will be added later.
@@ -85,7 +86,6 @@ type Server struct {
 	info     mcp.Implementation
 	infoJSON jsontext.Value // info, for the _meta of results
 	opts     Options
-	log      *slog.Logger
 	sealer   *sealer
 	hub      *hub
 
@@ -121,9 +121,6 @@ func New(info mcp.Implementation, opts *Options) *Server {
 	}
 	if s.opts.CacheScope == "" {
 		s.opts.CacheScope = mcp.CachePrivate
-	}
-	if s.log = s.opts.Logger; s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
 	}
 	if s.opts.StateTTL < 0 || s.opts.CacheTTL < 0 {
 		panic("server: StateTTL and CacheTTL must not be negative") //nolint:forbidigo // a mistake of the program
@@ -195,7 +192,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			err = errors.Join(err, d.Drain(ctx))
 		}
 		if cerr := ss.conn.Close(); cerr != nil && !errors.Is(cerr, rpc.ErrClosed) {
-			s.log.Debug("closing a connection", "error", cerr)
+			ss.log().Debug("closing a connection", "error", cerr)
 		}
 	}
 	ended := make(chan struct{})

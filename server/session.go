@@ -59,10 +59,10 @@ func (ss *session) Alone(req *rpc.Request) bool { return req.Method == mcp.Metho
 // answer takes a request through its era. Panics end here.
 func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (res any, err error) {
 	defer c.end()
-	defer s.contain(ctx, c.Method.Name, &err)
+	defer c.session.contain(ctx, c.Method.Name, &err)
 	res, err = s.handle(ctx, c, meta)
 	c.end() // nothing is sent behind the result
-	s.report(ctx, c, err)
+	c.report(ctx, err)
 	if _, done := res.(encoded); done {
 		return res, err
 	}
@@ -86,7 +86,7 @@ func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (an
 		}
 		c.keep = func(res any) any { return kept.keep(key, res) }
 	}
-	c.handle = s.contained(m.handle)
+	c.handle = contained(m.handle)
 	var err error
 	if c.Params, err = m.decode(c.req.Params); err != nil {
 		return nil, err
@@ -165,11 +165,11 @@ func (ss *session) callback(method string, f func(context.Context, *Call)) {
 
 func (ss *session) queue(method string, f func()) {
 	overflow := ss.callbacks.add(func() {
-		defer ss.server.contain(ss.ctx, method, nil)
+		defer ss.contain(ss.ctx, method, nil)
 		f()
 	})
 	if overflow {
-		ss.server.log.Warn("notifications are dropped: too many wait", "method", method)
+		ss.log().Warn("notifications are dropped: too many wait", "method", method)
 	}
 }
 
@@ -190,6 +190,6 @@ func (ss *session) forget() {
 	ss.mu.Unlock()
 	if sub != nil {
 		s.hub.leave(sub)
-		s.unsubscribed(context.WithoutCancel(ss.ctx), sub.close()...)
+		ss.unsubscribed(context.WithoutCancel(ss.ctx), sub.close()...)
 	}
 }

@@ -325,7 +325,7 @@ func (ss *session) deliver(sub *subscriber) {
 			for _, n := range notes {
 				req := &rpc.Request{Method: n.method, Params: n.params}
 				if err := ss.conn.Notify(ss.ctx, req); err != nil {
-					ss.server.log.Debug("an event was not delivered", "method", n.method, "error", err)
+					ss.log().Debug("an event was not delivered", "method", n.method, "error", err)
 				}
 			}
 		}
@@ -367,7 +367,7 @@ func subscribe(ctx context.Context, c *Call, p *mcp.SubscribeParams) (any, error
 	if sub.watch(p.URI) {
 		return &mcp.Result{}, nil
 	}
-	s.unsubscribed(ctx, p.URI) // it was begun twice, or in vain
+	c.session.unsubscribed(ctx, p.URI) // it was begun twice, or in vain
 	if watched, _ = sub.canWatch(p.URI); !watched {
 		return nil, mcp.InvalidParams("too many subscriptions: unsubscribe from some of %d first", s.opts.Limits.Subscriptions)
 	}
@@ -380,18 +380,19 @@ func unsubscribe(ctx context.Context, c *Call, p *mcp.UnsubscribeParams) (any, e
 		return nil, err
 	}
 	if c.session.sub.unwatch(p.URI) {
-		c.session.server.unsubscribed(ctx, p.URI)
+		c.session.unsubscribed(ctx, p.URI)
 	}
 	return &mcp.Result{}, nil
 }
 
-func (s *Server) unsubscribed(ctx context.Context, uris ...string) {
+func (ss *session) unsubscribed(ctx context.Context, uris ...string) {
+	s := ss.server
 	if s.opts.OnUnsubscribe == nil {
 		return
 	}
 	for _, uri := range uris {
 		func() { // a panic is not to keep the others from it
-			defer s.contain(ctx, "OnUnsubscribe", nil)
+			defer ss.contain(ctx, "OnUnsubscribe", nil)
 			s.opts.OnUnsubscribe(ctx, uri)
 		}()
 	}
@@ -416,7 +417,7 @@ func listen(ctx context.Context, c *Call, p *mcp.ListenParams) (any, error) {
 	}
 	filter := honoured(p.Notifications, &s.features.Load().capabilities)
 	var begun []string
-	defer func() { s.unsubscribed(context.WithoutCancel(ctx), begun...) }()
+	defer func() { c.session.unsubscribed(context.WithoutCancel(ctx), begun...) }()
 	for _, uri := range filter.ResourceSubscriptions {
 		if hook := s.opts.OnSubscribe; hook != nil {
 			if err := hook(ctx, uri); err != nil {

@@ -70,7 +70,7 @@ func (s *Server) newTool(t mcp.Tool, h ToolHandler) (*tool, error) {
 
 func (s *Server) addTool(t *tool) {
 	if !validName(t.def.Name) {
-		s.log.Warn("a tool has a name that some clients refuse: use 1 to 128 of A-Z a-z 0-9 _ - .", "tool", t.def.Name)
+		s.logger().Warn("a tool has a name that some clients refuse: use 1 to 128 of A-Z a-z 0-9 _ - .", "tool", t.def.Name)
 	}
 	s.change(listsTools, func(f *features) bool {
 		f.tools = f.tools.with(t.def.Name, t)
@@ -138,7 +138,7 @@ func callTool(ctx context.Context, c *Call, p *mcp.CallToolParams) (any, error) 
 	if err != nil {
 		return failed(ctx, err)
 	}
-	return s.toolResult(ctx, t, res)
+	return c.toolResult(ctx, t, res)
 }
 
 // normalize makes absent arguments an empty object, and refuses what no tool
@@ -178,7 +178,7 @@ func toolError(err error) *mcp.CallToolResult {
 
 // toolResult checks a result, and copies it: the handler may give the same one
 // to several calls.
-func (s *Server) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult) (any, error) {
+func (c *Call) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult) (any, error) {
 	if res == nil {
 		res = &mcp.CallToolResult{}
 	}
@@ -188,7 +188,7 @@ func (s *Server) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResul
 	}
 	if t.out != nil {
 		if err := t.checkOutput(out.StructuredContent); err != nil {
-			s.log.LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
+			c.session.log().LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
 				slog.String("tool", t.def.Name), slog.Any("error", err))
 			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error: the result of tool %s does not match its output schema", t.def.Name)
 		}

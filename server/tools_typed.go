@@ -76,7 +76,7 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		}
 		res, err := wrap(out)
 		if err != nil { // the program's mistake, not the model's
-			s.log.LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", t.Name), slog.Any("error", err))
+			s.loggerOf(ctx).LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", t.Name), slog.Any("error", err))
 			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error")
 		}
 		return res, nil

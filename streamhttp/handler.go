@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -61,7 +62,7 @@ func NewHandler(b rpc.Binder, opts *Options) *Handler {
 	h.draining, h.drain = context.WithCancel(h.ctx)
 	h.keepAlive = wheel[*sseWriter]{every: h.opt.Limits.KeepAlive, visit: (*sseWriter).keepAlive}
 	h.reaper = wheel[*Handler]{every: reapEvery(h.opt.Limits.SessionIdle), visit: (*Handler).reap}
-	h.stateless = &stateless{}
+	h.stateless = &stateless{log: h.opt.given}
 	h.stateless.ctx, h.stateless.cancel = context.WithCancelCause(h.ctx)
 	h.modern = b.Bind(h.draining, h.stateless)
 	return h
@@ -370,12 +371,16 @@ func (h *Handler) allSessions() []*session {
 type stateless struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	log    *slog.Logger // nil: none
 }
 
 func (*stateless) Call(context.Context, *rpc.Request, any) error { return rpc.ErrNoReverse }
 func (*stateless) Notify(context.Context, *rpc.Request) error    { return rpc.ErrNoReverse }
 func (*stateless) Cancel(rpc.ID, error)                          {}
 func (*stateless) AllowBatch(bool)                               {}
+
+// Logger is for handlers that have none of their own; nil where there is none.
+func (s *stateless) Logger() *slog.Logger { return s.log }
 
 // Close cancels the requests. Their goroutines are those of HTTP requests:
 // [Handler.Shutdown] waits for them.

@@ -9,7 +9,7 @@ import (
 // internet and on a developer's machine.
 type Options struct {
 	// Logger gets what an operator should know. No payload is logged. Nil
-	// discards.
+	// discards. A server.Server without a Logger of its own uses it, too.
 	Logger *slog.Logger
 
 	// AllowedHosts are values of the Host header that are served beside those
@@ -43,6 +43,8 @@ type Options struct {
 	NoSSE2024 bool
 
 	Limits Limits
+
+	given *slog.Logger // Logger, as it was given
 }
 
 func (o *Options) withDefaults() Options {
@@ -50,6 +52,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		c = *o
 	}
+	c.given = c.Logger
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

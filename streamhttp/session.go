@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -237,6 +238,9 @@ func (s *session) batches() bool {
 	defer s.mu.Unlock()
 	return s.batch
 }
+
+// Logger is for handlers that have none of their own; nil where there is none.
+func (s *session) Logger() *slog.Logger { return s.h.opt.given }
 
 // Close implements [rpc.Conn]. The goroutines of a session are those of HTTP
 // requests: [Handler.Shutdown] waits for them, Close does not, since it may be

@@ -131,7 +131,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(requestContext{h.ctx, r.Context()})
 	defer cancel()
-	conn := rpc.NewDuplex(ctx, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.Logger, Grace: closeGrace})
+	conn := rpc.NewDuplex(ctx, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.given, Grace: closeGrace})
 	defer func() { _ = conn.Close() }()
 	select {
 	case <-r.Context().Done():
