@@ -7,14 +7,13 @@ package micro_test
 import (
 	"bytes"
 	"context"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 
+	"github.com/tenon-mcp/tenon/bench/internal/direct"
 	"github.com/tenon-mcp/tenon/bench/internal/sample"
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
@@ -89,79 +88,19 @@ func typed(tb testing.TB) func() {
 	}
 }
 
-// sink is a ResponseWriter that keeps what was written.
-type sink struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) WriteHeader(status int)      { s.status = status }
-func (s *sink) Write(b []byte) (int, error) { return s.body.Write(b) }
-func (s *sink) Flush()                      {}
-
-// body is the body of a request that is used again.
-type body struct{ *strings.Reader }
-
-func (body) Close() error { return nil }
-
-// A poster posts to a handler as net/http would.
-type poster struct {
-	h       http.Handler
-	request http.Request
-	payload body
-	answer  sink
-}
-
-func newPoster(tb testing.TB) *poster {
-	tb.Helper()
-	h := streamhttp.NewHandler(newServer(tb), nil)
-	tb.Cleanup(func() { _ = h.Close() })
-	p := &poster{h: h, payload: body{strings.NewReader("")}, answer: sink{header: http.Header{}}}
-	p.request = *(&http.Request{
-		Method: http.MethodPost, URL: &url.URL{Path: "/mcp"}, RequestURI: "/mcp", Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Host: "127.0.0.1:1", RemoteAddr: "127.0.0.1:2", Body: p.payload,
-		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}},
-	}).WithContext(tb.Context())
-	return p
-}
-
-// post returns the body of the answer, which is valid until the next call.
-func (p *poster) post(tb testing.TB, text string) []byte {
-	tb.Helper()
-	p.payload.Reset(text)
-	clear(p.answer.header)
-	p.answer.status = http.StatusOK
-	p.answer.body.Reset()
-	r := p.request
-	r.ContentLength = int64(len(text))
-	p.h.ServeHTTP(&p.answer, &r)
-	if p.answer.status/100 != 2 {
-		tb.Fatalf("%d %s", p.answer.status, p.answer.body.Bytes())
-	}
-	return p.answer.body.Bytes()
-}
-
-const modernMeta = `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"b","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
-
 // handler returns a function that makes a call through the HTTP handler.
 func handler(tb testing.TB, v mcp.Version, k call) func() {
 	tb.Helper()
-	p := newPoster(tb)
-	h, meta := p.request.Header, ""
-	h["Mcp-Protocol-Version"] = []string{string(v)}
-	if v == mcp.V20260728 {
-		h["Mcp-Method"], h["Mcp-Name"], meta = []string{"tools/call"}, []string{k.tool}, modernMeta
-	} else {
-		p.post(tb, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+string(v)+`","capabilities":{},"clientInfo":{"name":"b","version":"1"}}}`)
-		h["Mcp-Session-Id"] = []string{p.answer.header.Get("Mcp-Session-Id")}
-		p.post(tb, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	h := streamhttp.NewHandler(newServer(tb), nil)
+	tb.Cleanup(func() { _ = h.Close() })
+	p, err := direct.New(h, v)
+	if err != nil {
+		tb.Fatal(err)
 	}
-	text := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + k.tool + `","arguments":` + k.arguments + meta + `}}`
+	text := p.Call(k.tool, k.arguments)
 	return func() {
-		if got := p.post(tb, text); !bytes.Contains(got, []byte(k.want)) {
-			tb.Fatalf("got %.200s", got)
+		if got, err := p.Post(text); err != nil || !bytes.Contains(got, []byte(k.want)) {
+			tb.Fatalf("got %.200s, %v", got, err)
 		}
 	}
 }

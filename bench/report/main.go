@@ -4,18 +4,17 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log"
 	"os"
-	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/tenon-mcp/tenon/bench/internal/page"
 )
 
 // A row is one contender in one scenario, as far as it is used here.
@@ -46,17 +45,17 @@ func (r *row) amount() float64 {
 func main() {
 	log.SetFlags(0)
 	check := flag.Bool("check", false, "compare with the gates")
-	page := flag.String("write", "", "Markdown page to put the table into, between <!-- table --> and <!-- end of table -->")
+	file := flag.String("write", "", "Markdown page to put the table into, between <!-- table --> and <!-- end of table -->")
 	flag.Parse()
 	if flag.NArg() != 1 {
 		log.Fatal("usage: report [-check | -write page.md] results.json")
 	}
-	if err := run(os.Stdout, flag.Arg(0), *check, *page); err != nil {
+	if err := run(os.Stdout, flag.Arg(0), *check, *file); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(out io.Writer, results string, check bool, page string) error {
+func run(out io.Writer, results string, check bool, file string) error {
 	b, err := os.ReadFile(results)
 	if err != nil {
 		return err
@@ -68,8 +67,8 @@ func run(out io.Writer, results string, check bool, page string) error {
 	switch {
 	case check:
 		return compare(out, rows)
-	case page != "":
-		return replace(page, machine()+"\n\n"+table(rows)+micro(rows))
+	case file != "":
+		return page.Replace(file, "table", page.Machine()+"\n\n"+table(rows)+micro(rows))
 	}
 	_, err = io.WriteString(out, table(rows)+micro(rows))
 	return err
@@ -106,34 +105,4 @@ func compare(out io.Writer, rows []row) error {
 		errs = append(errs, errors.New("no result of tenon's has a gate"))
 	}
 	return errors.Join(errs...)
-}
-
-const (
-	begin = "<!-- table -->\n"
-	end   = "<!-- end of table -->\n"
-)
-
-func replace(page, text string) error {
-	b, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(b, []byte(begin))
-	_, after, ok2 := bytes.Cut(rest, []byte(end))
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no %q and %q", page, begin, end)
-	}
-	return os.WriteFile(page, slices.Concat(before, []byte(begin+"\n"+text+"\n"+end), after), 0o644)
-}
-
-// machine says on what the results were measured, where the system tells.
-func machine() string {
-	cpu := "CPU unknown"
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		if _, rest, ok := strings.Cut(string(b), "model name"); ok {
-			line, _, _ := strings.Cut(rest, "\n")
-			cpu = strings.Trim(line, " \t:")
-		}
-	}
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s.", cpu, runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }

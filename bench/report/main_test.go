@@ -7,6 +7,11 @@ import (
 	"testing"
 )
 
+const (
+	begin = "<!-- table -->\n"
+	end   = "<!-- end of table -->\n"
+)
+
 const results = `[
  {"scenario":"h.echo","contender":"limit","unit":"call","cpu_us_per_op":15.7,"cpu_ratio":1},
  {"scenario":"h.echo","contender":"tenon","unit":"call","cpu_us_per_op":18.1,"cpu_ratio":1.15},
