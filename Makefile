@@ -92,6 +92,10 @@ else
 	cd $(BENCH) && BENCH_BIN=$(BENCH_OUT) BENCH_NO_NODE=$(BENCH_NO_NODE) ./run.sh $(BENCH_FLAGS) $(BENCH_TENON)
 endif
 
+.PHONY: bench-table
+bench-table: ## Put the results of the last bench into docs/performance.md.
+	go run ./bench/report -write docs/performance.md $(BENCH_OUT)/results/results.json
+
 .PHONY: bench-check
 bench-check: bench-build ## Run the gates on allocations, size and start-up, and compare the hot paths with the limit. A minute.
 	go test -count=1 -run 'Alloc|Start' ./rpc ./internal/schema ./mcp ./server ./client ./streamhttp ./bench/...
@@ -106,6 +110,10 @@ else
 	  go run ./bench/report -check $(BENCH_OUT)/check/results.json; }; \
 	check || { echo "bench-check: once more, as other work on the machine may have disturbed it"; check; }
 endif
+
+.PHONY: growth
+growth: ## Measure what a call and a session cost with many tools, sessions, subscriptions and calls in flight; plot it into docs/performance.
+	go run ./bench/growth -out docs/performance -write docs/performance.md
 
 .PHONY: cover
 cover: ## Measure the test coverage of the root module.

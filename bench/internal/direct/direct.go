@@ -65,16 +65,26 @@ func (p *Poster) Call(tool, arguments string) string {
 	return p.Request(mcp.MethodToolsCall, `"name":"`+tool+`","arguments":`+arguments)
 }
 
-// Name sets the headers that tell of a modern request's method and name.
+// Name sets the headers that tell of a modern request's method and, where it
+// has one, its name.
 func (p *Poster) Name(method, name string) {
-	if p.meta != "" {
-		p.request.Header["Mcp-Method"] = []string{method}
+	if p.meta == "" {
+		return
+	}
+	p.request.Header["Mcp-Method"] = []string{method}
+	if name != "" {
 		p.request.Header["Mcp-Name"] = []string{name}
 	}
 }
 
-// Within makes the requests from now on end with ctx.
-func (p *Poster) Within(ctx context.Context) { p.request = *p.request.WithContext(ctx) }
+// Stay posts a request that ends with ctx, and calls begun when the first
+// bytes of the answer are there.
+func (p *Poster) Stay(ctx context.Context, text string, begun func()) error {
+	p.request = *p.request.WithContext(ctx)
+	p.answer.begun = begun
+	_, err := p.Post(text)
+	return err
+}
 
 // Post returns the body of the answer, which is valid until the next call.
 func (p *Poster) Post(text string) ([]byte, error) {
@@ -101,12 +111,19 @@ type writer struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
+	begun  func() // called with the first bytes; may be nil
 }
 
-func (w *writer) Header() http.Header         { return w.header }
-func (w *writer) WriteHeader(status int)      { w.status = status }
-func (w *writer) Write(b []byte) (int, error) { return w.body.Write(b) }
-func (w *writer) Flush()                      {}
+func (w *writer) Header() http.Header    { return w.header }
+func (w *writer) WriteHeader(status int) { w.status = status }
+func (w *writer) Flush()                 {}
+
+func (w *writer) Write(b []byte) (int, error) {
+	if w.begun != nil && w.body.Len() == 0 {
+		w.begun()
+	}
+	return w.body.Write(b)
+}
 
 // Hijack is there, as in every response of HTTP/1.1, and nothing calls it.
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
