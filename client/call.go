@@ -67,6 +67,9 @@ func (c *Client) callOptions(opts []CallOption) callOptions {
 
 // do runs one operation through the middleware.
 func (c *Client) do(ctx context.Context, method string, params, result any, opts []CallOption) error {
+	if v := reflect.ValueOf(params); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("client: %s: params are nil; pass a %T that says what is meant", method, params)
+	}
 	o := c.callOptions(opts)
 	row, _ := mcp.MethodByName(method)
 	call := &Call{Method: method, Params: params, Result: result, Meta: o.meta, row: row, opts: o}

@@ -1,5 +1,7 @@
 package mcp
 
+import "reflect"
+
 // part is something that not every revision has.
 type part uint64
 
@@ -76,6 +78,9 @@ func (h part) no(p part) bool { return h&p == 0 }
 // It does not ask whether the peer declared a capability, and does not add what
 // a revision requires.
 func Downgrade(v Version, value any) any {
+	if p := reflect.ValueOf(value); p.Kind() == reflect.Pointer && p.IsNil() {
+		return value
+	}
 	h := has(v)
 	if out := h.listing(value); out != nil {
 		return out

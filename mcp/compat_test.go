@@ -9,6 +9,18 @@ import (
 	"github.com/tenon-mcp/tenon/mcp"
 )
 
+func TestDowngradeNil(t *testing.T) {
+	t.Parallel()
+	for _, r := range mcp.Revisions() {
+		if got := mcp.Downgrade(r.Version, (*mcp.CallToolParams)(nil)); got != (*mcp.CallToolParams)(nil) {
+			t.Errorf("%s: %v", r.Version, got)
+		}
+		if got := mcp.Downgrade(r.Version, nil); got != nil {
+			t.Errorf("%s: %v", r.Version, got)
+		}
+	}
+}
+
 func TestDowngrade(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

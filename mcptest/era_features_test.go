@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +16,22 @@ import (
 	"github.com/tenon-mcp/tenon/rpc"
 	"github.com/tenon-mcp/tenon/server"
 )
+
+// A client that forgets params is told so, and goes on.
+func TestNilParams(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		c := e.connect()
+		_, tool := c.CallTool(t.Context(), nil)
+		_, prompt := c.GetPrompt(t.Context(), nil)
+		_, complete := c.Complete(t.Context(), nil)
+		for i, err := range []error{tool, prompt, complete} {
+			if err == nil || !strings.Contains(err.Error(), "params are nil") {
+				t.Errorf("%d: %v", i, err)
+			}
+		}
+	})
+}
 
 func TestResources(t *testing.T) {
 	t.Parallel()

@@ -373,8 +373,10 @@ func TestProgress(t *testing.T) {
 		const n = 1000
 		addTool(e, "work", func(ctx context.Context, _ none) (string, error) {
 			for i := range n {
-				if err := server.CallFrom(ctx).Progress(ctx, float64(i+1), n, "step"); err != nil {
-					return "", err
+				for _, done := range []float64{float64(i + 1), float64(i + 1), float64(i)} { // what does not grow is not sent
+					if err := server.CallFrom(ctx).Progress(ctx, done, n, "step"); err != nil {
+						return "", err
+					}
 				}
 			}
 			return "done", nil

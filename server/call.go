@@ -87,8 +87,9 @@ func (c *Call) ID() rpc.ID {
 }
 
 // Progress tells the client how far the request is: done of total, or of an
-// unknown total where that is 0. message may be empty. Done must be more than
-// the last time. It does nothing where the client does not want to know.
+// unknown total where that is 0. message may be empty. Progress that is not more
+// than the last one is not sent (spec: it must increase), nor is any where the
+// client does not want to know; both is no error.
 func (c *Call) Progress(ctx context.Context, done, total float64, message string) error {
 	if c.token.IsZero() {
 		return nil
@@ -104,7 +105,7 @@ func (c *Call) Progress(ctx context.Context, done, total float64, message string
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if done <= c.progress {
-		return fmt.Errorf("server: progress must grow, but %v comes after %v", done, c.progress)
+		return nil
 	}
 	if err := c.send(ctx, mcp.NotificationProgress, p); err != nil {
 		return err

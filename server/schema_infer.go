@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -20,6 +21,9 @@ import (
 func infer(t reflect.Type) (*jsonschema.Schema, error) {
 	in := &inference{known: map[reflect.Type]*jsonschema.Schema{}, on: map[reflect.Type]bool{}, names: map[string]bool{}}
 	in.visit(t)
+	if in.bad != nil {
+		return nil, fmt.Errorf("no schema for %s: %w", t, in.bad)
+	}
 	root := t
 	for root.Kind() == reflect.Pointer {
 		root = root.Elem()
@@ -59,6 +63,19 @@ type inference struct {
 	on        map[reflect.Type]bool // the way to the current type; false = left
 	recursive []recursiveType
 	names     map[string]bool
+	bad       error // the first tag that is no description
+}
+
+// checkTag refuses what the inference of structs refuses, and says what to do.
+func (in *inference) checkTag(f reflect.StructField) {
+	tag, ok := f.Tag.Lookup("jsonschema")
+	word, _, keyword := strings.Cut(tag, "=")
+	if !ok || in.bad != nil || tag != "" && (!keyword || strings.ContainsAny(word, " \t\n")) {
+		return
+	}
+	in.bad = fmt.Errorf("field %s: the tag jsonschema:%q is not a description, which is all it can be: for enum and other keywords "+
+		"give the tool a schema, as in InputSchema: jsontext.Value(`{\"type\":\"object\",\"properties\":{\"color\":{\"enum\":[\"red\",\"blue\"]}}}`)",
+		f.Name, tag)
 }
 
 // recursiveType is a struct that contains itself: it is described once, under
@@ -116,6 +133,7 @@ func (in *inference) visitStruct(t reflect.Type) {
 	in.on[t] = true
 	for f := range t.Fields() {
 		if f.IsExported() || f.Anonymous {
+			in.checkTag(f)
 			in.visit(f.Type)
 		}
 	}

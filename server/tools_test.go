@@ -280,25 +280,58 @@ func TestGivenSchemaWins(t *testing.T) {
 	}
 }
 
+// A schema of one's own may say less than the type, and say it about types that
+// take every member.
+func TestGivenSchemaAndType(t *testing.T) {
+	t.Parallel()
+	s := newServer(nil)
+	tool := mcp.Tool{Name: "t", InputSchema: jsontext.Value(`{"type":"object","properties":{"message":{"enum":["a","b"]},"never":false}}`)}
+	server.AddTool(s, tool, echo)
+	server.AddTool(s, tool, func(context.Context, map[string]any) (string, error) { return "", nil })
+	server.AddTool(s, tool, func(context.Context, jsontext.Value) (string, error) { return "", nil })
+	server.AddTool(s, tool, func(context.Context, *struct {
+		Rest map[string]any `json:",embed"`
+	},
+	) (string, error) {
+		return "", nil
+	})
+}
+
 func TestAddToolPanics(t *testing.T) {
 	t.Parallel()
+	type enum struct {
+		Color string `json:"color" jsonschema:"enum=red,enum=blue"`
+	}
+	type colored struct {
+		Color string `json:"color"`
+	}
 	for name, f := range map[string]func(*server.Server){
-		"string input": func(s *server.Server) {
+		"Color: InputSchema: enum": func(s *server.Server) {
+			server.AddTool(s, mcp.Tool{Name: "x"}, func(context.Context, enum) (string, error) { return "", nil })
+		},
+		`"size": field`: func(s *server.Server) { // there is a field for one of two
+			server.AddTool(s, mcp.Tool{Name: "x", InputSchema: jsontext.Value(`{"type":"object","properties":{"color":{"enum":["red"]},"size":{"type":"integer"}}}`)},
+				func(context.Context, colored) (string, error) { return "", nil })
+		},
+		"arguments are an object": func(s *server.Server) {
 			server.AddTool(s, mcp.Tool{Name: "x"}, func(context.Context, string) (string, error) { return "", nil })
 		},
-		"no name": func(s *server.Server) { server.AddTool(s, mcp.Tool{}, echo) },
-		"channel": func(s *server.Server) {
+		"name": func(s *server.Server) { server.AddTool(s, mcp.Tool{}, echo) },
+		"chan int": func(s *server.Server) {
 			server.AddTool(s, mcp.Tool{Name: "x"}, func(context.Context, struct{ C chan int }) (string, error) { return "", nil })
 		},
-		"nil": func(s *server.Server) {
+		"no function": func(s *server.Server) {
 			server.AddTool[struct{}, string](s, mcp.Tool{Name: "x"}, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
+				text := fmt.Sprint(recover())
+				for part := range strings.SplitSeq(name, ": ") {
+					if !strings.Contains(text, part) {
+						t.Errorf("panic: %s", text)
+					}
 				}
 			}()
 			f(newServer(nil))

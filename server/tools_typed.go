@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/big"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -24,7 +26,8 @@ import (
 // tool without parameters. Where the definition has no input schema, it is
 // inferred from In: a field is required unless its tag says omitzero or
 // omitempty, the tag "jsonschema" is its description, and other members are not
-// taken. Arguments that do not match the schema do not reach the function: the
+// taken. For enums and other keywords give the definition a schema; In must have
+// a field for each of its properties. Arguments that do not match the schema do not reach the function: the
 // model is told what is wrong with them.
 //
 // Out says what the function returns:
@@ -55,6 +58,8 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 			return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 		}
 		t.InputSchema = schema
+	} else if err := checkFields(t.InputSchema, reflect.TypeFor[In]()); err != nil {
+		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
 	wrap, structured := resultOf(reflect.TypeFor[Out]())
 	given := t.OutputSchema != nil
@@ -85,6 +90,31 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		tl.out = nil // the Go type cannot break its own schema
 	}
 	return tl, err
+}
+
+// checkFields looks for a property of a schema that the type has no field for:
+// what a model gives for it would be lost.
+func checkFields(schema jsontext.Value, t reflect.Type) error {
+	var root struct {
+		Properties map[string]jsontext.Value `json:"properties"`
+	}
+	if json.Unmarshal(schema, &root) != nil {
+		return nil //nolint:nilerr // another check says what is wrong with it
+	}
+	for _, name := range slices.Sorted(maps.Keys(root.Properties)) {
+		if root.Properties[name].Kind() == 'f' { // a property that must not be there
+			continue
+		}
+		object, err := json.Marshal(map[string]any{name: nil})
+		if err != nil {
+			continue
+		}
+		err = json.Unmarshal(object, reflect.New(t).Interface(), json.RejectUnknownMembers(true))
+		if errors.Is(err, json.ErrUnknownName) {
+			return fmt.Errorf("input schema has the property %q, but %s has no field for it: add one with the tag `json:%q`", name, t, name)
+		}
+	}
+	return nil
 }
 
 func inputSchema(t reflect.Type) (jsontext.Value, error) {
