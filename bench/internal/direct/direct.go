@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/tenon-mcp/tenon/mcp"
 )
@@ -125,7 +126,10 @@ func (w *writer) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Hijack is there, as in every response of HTTP/1.1, and nothing calls it.
+// What every response of HTTP/1.1 can do, and needs no doing here.
+
+func (w *writer) SetReadDeadline(time.Time) error  { return nil }
+func (w *writer) SetWriteDeadline(time.Time) error { return nil }
 func (w *writer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return nil, nil, errors.ErrUnsupported
 }
