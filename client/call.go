@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 
@@ -24,6 +25,7 @@ type Call struct {
 
 	row  mcp.Method // zero where no revision has it
 	opts callOptions
+	told float64 // the last progress that was handed over
 }
 
 type callOptions struct {
@@ -71,8 +73,11 @@ func (c *Client) do(ctx context.Context, method string, params, result any, opts
 		return fmt.Errorf("client: %s: params are nil; pass a %T that says what is meant", method, params)
 	}
 	o := c.callOptions(opts)
+	if err := checkLevel(o.logLevel); err != nil {
+		return err
+	}
 	row, _ := mcp.MethodByName(method)
-	call := &Call{Method: method, Params: params, Result: result, Meta: o.meta, row: row, opts: o}
+	call := &Call{Method: method, Params: params, Result: result, Meta: o.meta, row: row, opts: o, told: math.Inf(-1)}
 	return (*c.chain.Load())(ctx, call)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -183,6 +184,62 @@ func TestProgress(t *testing.T) {
 		last.notify(mcp.NotificationProgress, ``)
 		if len(got) != n {
 			t.Error("progress after the call returned")
+		}
+	})
+}
+
+// A server that asked begins anew, and so does its counting.
+func TestProgressGrows(t *testing.T) {
+	t.Parallel()
+	round := 0
+	s := &fakeServer{script: func(_ context.Context, s *fakeServer, req *rpc.Request) (any, error) {
+		if req.Method != mcp.MethodToolsCall {
+			return greeting(mcp.V20260728, req)
+		}
+		round++
+		token := member(t, req.Params, "_meta", "progressToken")
+		for _, p := range []string{"-1", "0.5", "0.5", "2", "1", strconv.Itoa(2 + round)} {
+			s.notify(mcp.NotificationProgress, fmt.Sprintf(`{"progressToken":%s,"progress":%s}`, token, p))
+		}
+		if round < 3 {
+			return `{"resultType":"input_required","requestState":"s"}`, nil
+		}
+		return hi, nil
+	}}
+	c := connect(t, s, nil)
+	for range 2 { // each operation counts for itself
+		round = 0
+		var got []float64
+		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "a"}, client.OnProgress(func(p mcp.ProgressParams) {
+			got = append(got, p.Progress)
+		})); err != nil {
+			t.Fatal(err)
+		}
+		if want := []float64{-1, 0.5, 2, 3, 4, 5}; !slices.Equal(got, want) {
+			t.Errorf("progress %v, want %v", got, want)
+		}
+	}
+}
+
+func TestLogLevelIsChecked(t *testing.T) {
+	t.Parallel()
+	eras(t, func(t *testing.T, v mcp.Version) {
+		t.Helper()
+		s := &fakeServer{script: answers(v, map[string]string{"tools/call": hi})}
+		c := connect(t, s, &client.Options{Version: v})
+		before := len(s.sent(""))
+		_, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "a"}, client.WithLogLevel("loud"))
+		_, cerr := client.Connect(t.Context(), s, &client.Options{Version: v, LogLevel: "loud"})
+		for what, err := range map[string]error{"SetLogLevel": c.SetLogLevel(t.Context(), "loud"), "WithLogLevel": err, "Options.LogLevel": cerr} {
+			if err == nil || !strings.Contains(err.Error(), `"loud" is no log level: use debug, info, notice, warning, error, critical, alert, emergency`) {
+				t.Errorf("%s: error %v", what, err)
+			}
+		}
+		if err := c.SetLogLevel(t.Context(), ""); (err == nil) != v.Modern() {
+			t.Errorf("no level: error %v", err)
+		}
+		if n := len(s.sent("")); n != before {
+			t.Errorf("%d requests were sent", n-before)
 		}
 	})
 }

@@ -54,8 +54,10 @@ type Options struct {
 	MaxTimeout time.Duration
 
 	// Elicit asks the user. A nil result means that the user cancelled. An
-	// error goes to the server as an internal error (legacy), or ends the
-	// operation that asked (modern).
+	// error does too, in every revision: it stays on this side, with Logger.
+	// Content that does not fit the form, and a panic, are not sent: the
+	// server gets an internal error (legacy), or the operation that asked ends
+	// with an [InputError] (modern). So it is with errors of Sample and Roots.
 	Elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitURL says that Elicit also takes the mode "url". It must show the
 	// whole URL and have consent before it opens it.

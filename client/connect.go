@@ -17,6 +17,11 @@ import (
 //
 // ctx bounds the connecting, not the life of the connection.
 func Connect(ctx context.Context, d rpc.Dialer, opts *Options) (*Client, error) {
+	if opts != nil {
+		if err := checkLevel(opts.LogLevel); err != nil {
+			return nil, err
+		}
+	}
 	c := newClient(opts)
 	err := c.connect(ctx, d)
 	if err == nil {

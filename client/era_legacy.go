@@ -115,6 +115,9 @@ func (legacy) cancelled(c *Client, id rpc.ID, reason string) {
 func (legacy) hears(*Client, mcp.Meta) bool { return true }
 
 func (legacy) setLogLevel(ctx context.Context, c *Client, level mcp.LoggingLevel, opts []CallOption) error {
+	if level == "" {
+		return fmt.Errorf("client: a server of this revision cannot be asked for no log messages: use %s", levelNames())
+	}
 	return c.do(ctx, mcp.MethodSetLevel, &mcp.SetLevelParams{Level: level}, nil, opts)
 }
 

@@ -149,7 +149,11 @@ func (c *Client) elicit(ctx context.Context, params jsontext.Value) (any, error)
 	}
 	res, err := c.opts.Elicit(ctx, p)
 	if err != nil {
-		return nil, err
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		c.log.Warn("client: Options.Elicit failed: the server is told that the user cancelled", "error", err)
+		res = nil
 	}
 	if res == nil {
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil

@@ -74,9 +74,13 @@ func TestAnswers(t *testing.T) {
 		"unknown action": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return &mcp.ElicitResult{Action: "yes"}, nil
 		}}, mcp.MethodElicit, form, "", -32603},
-		"error": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		"error is cancel": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			return nil, errUser
-		}}, mcp.MethodElicit, form, "", -32603},
+		}}, mcp.MethodElicit, form, `{"action":"cancel"}`, 0},
+		"error of the protocol is cancel": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return nil, rpc.Errorf(-7, "no")
+		}}, mcp.MethodElicit, form, `{"action":"cancel"}`, 0},
+		"roots, error": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) { return nil, errUser }}, mcp.MethodRootsList, `{}`, "", -32603},
 		"panic": {client.Options{Elicit: func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			panic("no")
 		}}, mcp.MethodElicit, form, "", -32603},
@@ -156,7 +160,7 @@ func TestAnswers(t *testing.T) {
 				if !ok || ie.Asked != tt.method || ie.Key != "k" || ie.Operation != mcp.MethodToolsCall {
 					t.Errorf("error %v", err)
 				}
-				if name == "error" && !errors.Is(err, errUser) {
+				if name == "roots, error" && !errors.Is(err, errUser) {
 					t.Errorf("error %v does not wrap the callback's", err)
 				}
 				if n := len(s.sent(mcp.MethodToolsCall)); n != 1 {

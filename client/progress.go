@@ -14,9 +14,10 @@ import (
 	"github.com/tenon-mcp/tenon/rpc"
 )
 
-// OnProgress asks the server for progress. fn gets all of it, in order, on the
+// OnProgress asks the server for progress. fn gets it in order, on the
 // goroutine that made the call and before the call returns; none of it comes
-// later. While fn runs, the answer waits.
+// later. While fn runs, the answer waits. What does not grow is left out: a
+// modern server that asked for input begins its work, and its counting, anew.
 func OnProgress(fn func(mcp.ProgressParams)) CallOption {
 	return func(o *callOptions) { o.progress = fn }
 }
@@ -65,10 +66,19 @@ func (c *Client) fly(ctx context.Context, req *rpc.Request, a *answer, fl *fligh
 	if fl.queue == nil {
 		err = conn.Call(wctx, req, a)
 	} else {
-		err = fl.run(wctx, func(ctx context.Context) error { return conn.Call(ctx, req, a) }, call.opts.progress)
+		err = fl.run(wctx, func(ctx context.Context) error { return conn.Call(ctx, req, a) }, call.tell)
 		c.flights.Delete(req.ID)
 	}
 	return c.outcome(ctx, wctx, req, err)
+}
+
+// tell hands progress over if it grew since the last one.
+func (call *Call) tell(p mcp.ProgressParams) {
+	if p.Progress <= call.told {
+		return
+	}
+	call.told = p.Progress
+	call.opts.progress(p)
 }
 
 // outcome turns the end of a context into the error that says why, and tells

@@ -51,6 +51,37 @@ type ElicitResult struct {
 	Content map[string]jsontext.Value `json:"content,omitzero"`
 }
 
+// AcceptForm returns the answer of a user who accepted a form: fields is a
+// struct or a map, whose members are what was filled in. Its error is that of
+// encoding it.
+func AcceptForm(fields any) (*ElicitResult, error) {
+	r := &ElicitResult{Action: ElicitAccept}
+	b, err := json.Marshal(fields)
+	if err == nil {
+		err = json.Unmarshal(b, &r.Content)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("form content: %w", decodeError(err))
+	}
+	return r, nil
+}
+
+// Decode decodes Content into v, a pointer to a struct or a map. An answer that
+// was not accepted has none, and leaves v as it is.
+func (r *ElicitResult) Decode(v any) error {
+	if r.Content == nil {
+		return nil
+	}
+	b, err := json.Marshal(r.Content)
+	if err == nil {
+		err = json.Unmarshal(b, v)
+	}
+	if err != nil {
+		return fmt.Errorf("form content: %w", decodeError(err))
+	}
+	return nil
+}
+
 // ElicitationCompleteParams tell that a URL elicitation is done (2025-11-25).
 type ElicitationCompleteParams struct {
 	Params

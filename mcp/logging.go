@@ -27,6 +27,9 @@ var levels = [...]LoggingLevel{
 	LevelError, LevelCritical, LevelAlert, LevelEmergency,
 }
 
+// LoggingLevels returns the eight levels, from the least to the most severe.
+func LoggingLevels() []LoggingLevel { return slices.Clone(levels[:]) }
+
 // slogLevels keeps the distance that slog has between its own levels.
 var slogLevels = [len(levels)]slog.Level{
 	slog.LevelDebug, slog.LevelInfo, slog.LevelInfo + 2, slog.LevelWarn,

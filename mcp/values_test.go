@@ -405,3 +405,35 @@ func allFields() []mcp.Field {
 	slices.Reverse(fields)
 	return fields
 }
+
+func TestFormContent(t *testing.T) {
+	t.Parallel()
+	type form struct {
+		Name string   `json:"name"`
+		Tags []string `json:"tags,omitzero"`
+		Big  int64    `json:"big"`
+	}
+	want := form{Name: "A\"da", Tags: []string{"x"}, Big: 1234567890123456789}
+	res, err := mcp.AcceptForm(want)
+	if err != nil || res.Action != mcp.ElicitAccept || string(res.Content["name"]) != `"A\"da"` {
+		t.Fatalf("got %+v, %v", res, err)
+	}
+	var got form
+	if err := res.Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+	if err := new(mcp.ElicitResult).Decode(&got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("no content: got %+v, %v, want what was there", got, err)
+	}
+	var wrong struct {
+		Name int `json:"name"`
+	}
+	if err := res.Decode(&wrong); err == nil || err.Error() != "form content: /name: must be an integer, not a string" {
+		t.Errorf("a wrong type: error %v", err)
+	}
+	for _, v := range []any{7, "x", []int{1}, func() {}} {
+		if res, err := mcp.AcceptForm(v); err == nil {
+			t.Errorf("%T was taken as a form: %+v", v, res)
+		}
+	}
+}

@@ -375,3 +375,27 @@ func TestCallFromOutsideARequest(t *testing.T) {
 		t.Errorf("elicit: %v", err)
 	}
 }
+
+// What a handler sees of a failure of the client's function does not depend on
+// the revision.
+func TestElicitFails(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		if !e.since(mcp.V20250618) {
+			return
+		}
+		addTool(e, "ask", func(ctx context.Context, _ none) (string, error) {
+			res, err := server.CallFrom(ctx).Elicit(ctx, "who", form(nameField))
+			if err != nil {
+				return "", err
+			}
+			return string(res.Action), nil
+		})
+		var failure error
+		e.opts.Elicit = func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, failure }
+		c := e.connect()
+		for _, failure = range []error{errors.New("no window"), rpc.Errorf(-7, "no"), context.Canceled} {
+			equal(t, failure.Error(), must[string](t)(client.CallTool[string](t.Context(), c, "ask", nil)), "cancel")
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package mcptest_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -338,5 +339,40 @@ func TestCloseEndsCalls(t *testing.T) {
 		if e.Transport == "http" && !e.modern() {
 			_ = e.srv.Shutdown(t.Context()) // a legacy session outlives its connections; this ends its handlers
 		}
+	})
+}
+
+// An error of the other side has its code, message and data over every
+// transport, though HTTP gives some of them a status too.
+func TestErrorsOnTheWire(t *testing.T) {
+	t.Parallel()
+	big := strings.Repeat("x", 100_000)
+	eachEra(t, nil, func(t *testing.T, e era) {
+		refusals := map[string]*rpc.Error{
+			"own code":       rpc.Errorf(-7, "not for you").WithData(map[string]string{"why": big}),
+			"no such method": rpc.Errorf(rpc.CodeMethodNotFound, "gone").WithData([]int{1}),
+			"bad params":     rpc.Errorf(rpc.CodeInvalidParams, "odd").WithData(big),
+			"bad request":    rpc.Errorf(rpc.CodeInvalidRequest, "odd").WithData(big),
+			"internal":       rpc.Errorf(rpc.CodeInternalError, "broken").WithData(big),
+		}
+		if e.modern() { // a tool's error before
+			refusals["capability"] = mcp.MissingCapability(mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+		}
+		for name, refusal := range refusals {
+			addTool(e, name, func(context.Context, none) (string, error) { return "", refusal })
+		}
+		c := e.connect()
+		for name, want := range refusals {
+			_, err := c.CallTool(t.Context(), call(name, ""))
+			got, ok := errors.AsType[*rpc.Error](err)
+			if !ok || got.Code != want.Code || got.Message != want.Message || !bytes.Equal(got.Data, want.Data) {
+				t.Errorf("%s: got %.300v, want %.300v", name, err, want)
+			}
+			if !errors.Is(err, want) {
+				t.Errorf("%s: errors.Is finds no %d", name, want.Code)
+			}
+		}
+		err := c.Request(t.Context(), "x/none", nil, nil)
+		isCode(t, "unknown method", err, rpc.CodeMethodNotFound)
 	})
 }

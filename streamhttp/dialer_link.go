@@ -212,11 +212,11 @@ func (l *link) readBody(x *flight, res *http.Response) ([]byte, error) {
 const errorBodyTime = 2 * time.Second
 
 // excerptOf reads the beginning of a body that explains a failure.
-func (l *link) excerptOf(x *flight, res *http.Response) []byte {
+func (l *link) excerptOf(x *flight, res *http.Response, most int) []byte {
 	defer res.Body.Close()
 	defer x.within(errorBodyTime, nil)()
-	b, _ := io.ReadAll(io.LimitReader(res.Body, int64(l.lim.ErrorBodyBytes)))
-	if len(b) == l.lim.ErrorBodyBytes {
+	b, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
+	if len(b) == most {
 		_, _ = io.CopyN(io.Discard, res.Body, int64(l.lim.DrainBytes))
 	}
 	return b
@@ -224,11 +224,16 @@ func (l *link) excerptOf(x *flight, res *http.Response) []byte {
 
 func (l *link) statusError(x *flight, method string, res *http.Response) error {
 	e := &StatusError{Method: method, Code: res.StatusCode, Header: res.Header}
-	e.Body = l.excerptOf(x, res)
+	most := l.lim.ErrorBodyBytes
+	if mediaType(res.Header) == jsonType { // a JSON-RPC error is read whole, as one under status 200 is
+		most = l.lim.MessageBytes
+	}
+	body := l.excerptOf(x, res, most)
+	e.Body = body[:min(len(body), l.lim.ErrorBodyBytes)]
 	if l.life.Err() != nil {
 		return rpc.ErrClosed
 	}
-	if b := bytes.TrimSpace(e.Body); len(b) > 0 && b[0] == '{' {
+	if b := bytes.TrimSpace(body); len(b) > 0 && b[0] == '{' {
 		if m, err := rpc.Decode(b, l.wire); err == nil {
 			if r, ok := m.(*rpc.Response); ok {
 				e.wire = r.Error
@@ -240,7 +245,7 @@ func (l *link) statusError(x *flight, method string, res *http.Response) error {
 
 func (l *link) contentTypeError(x *flight, method string, res *http.Response) error {
 	e := &ContentTypeError{Method: method, Code: res.StatusCode, ContentType: res.Header.Get("Content-Type")}
-	e.Body = l.excerptOf(x, res)
+	e.Body = l.excerptOf(x, res, l.lim.ErrorBodyBytes)
 	return e
 }
 

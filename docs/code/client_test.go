@@ -82,11 +82,15 @@ func ExampleConnect() {
 var options = &client.Options{
 	Info: mcp.Implementation{Name: "my-host", Version: "1.0.0"},
 	Elicit: func(ctx context.Context, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		ok := askUser(p.Message, p.RequestedSchema)
+		fields, err := mcp.ParseForm(p.RequestedSchema)
+		if err != nil {
+			return nil, err
+		}
+		filled, ok := askUser(p.Message, fields)
 		if !ok {
 			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 		}
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		return mcp.AcceptForm(filled) // a map or a struct
 	},
 	Roots: func(ctx context.Context) ([]mcp.Root, error) {
 		return []mcp.Root{{URI: "file:///home/ada/project"}}, nil
@@ -95,7 +99,13 @@ var options = &client.Options{
 
 // }
 
-func askUser(string, []byte) bool { return true }
+func askUser(_ string, fields []mcp.Field) (map[string]any, bool) {
+	filled := map[string]any{}
+	for _, f := range fields {
+		filled[f.Name] = "Ada"
+	}
+	return filled, true
+}
 
 func TestAnswers(t *testing.T) {
 	t.Parallel()
@@ -105,12 +115,15 @@ func TestAnswers(t *testing.T) {
 		}
 		srv := server.New(mcp.Implementation{Name: "guide", Version: "1"}, nil)
 		server.AddTool(srv, mcp.Tool{Name: "deploy"}, deploy)
-		got, err := client.CallTool[string](t.Context(), e.Connect(srv, options), "deploy", target{Name: "production"})
-		if err != nil {
-			t.Fatal(err)
+		server.AddTool(srv, mcp.Tool{Name: "greet"}, greetUser)
+		c := e.Connect(srv, options)
+		got, err := client.CallTool[string](t.Context(), c, "deploy", target{Name: "production"})
+		if want := "deployed to production"; got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
-		if want := "deployed to production"; got != want {
-			t.Errorf("got %q, want %q", got, want)
+		got, err = client.CallTool[string](t.Context(), c, "greet", nil)
+		if want := "Ada works in 1 directories"; got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	})
 }

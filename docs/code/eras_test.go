@@ -54,7 +54,13 @@ func greetUser(ctx context.Context, _ struct{}) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s works in %d directories", name.Content["name"], len(roots.Roots)), nil
+	var user struct {
+		Name string `json:"name"`
+	}
+	if err := name.Decode(&user); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s works in %d directories", user.Name, len(roots.Roots)), nil
 }
 
 // }
@@ -105,7 +111,7 @@ func TestAskingInBothEras(t *testing.T) {
 			Roots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
 		})
 		got, err := client.CallTool[string](t.Context(), c, "greet", nil)
-		if want := `"Ada" works in 1 directories`; got != want || err != nil {
+		if want := "Ada works in 1 directories"; got != want || err != nil {
 			t.Errorf("greet: %q, %v", got, err)
 		}
 		got, err = client.CallTool[string](t.Context(), c, "order", target{Name: "oak"})
