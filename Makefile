@@ -58,10 +58,12 @@ interop: $(NODE_TOOLS) interop/node_modules/.package-lock.json ## Run the tests 
 	cd interop && TENON_INTEROP=required go test -race -count=1 ./...
 
 .PHONY: vet
-vet: ## Run go vet on every module, and on the SDK for each system that has files of its own.
+vet: ## Run go vet on every module, and on the SDK for each system that has files of its own; fail if that changed a go.sum.
 	go vet $(ALL)
 	GOOS=windows go vet $(SDK)
 	GOOS=darwin go vet $(SDK)
+	@go list -m all > /dev/null # go run completes go.work.sum, too
+	@git diff --exit-code -- ':(glob)**/go.mod' ':(glob)**/go.sum' go.work.sum || { echo "go has completed these files: run make tidy, and git add them" >&2; exit 1; }
 
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint on every module.

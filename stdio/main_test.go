@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -33,7 +34,24 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childVariable); mode != "" {
 		os.Exit(child(mode))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(removeCoverDir))
+}
+
+// coverDir is where the children of a test run with -cover leave what they
+// counted: without it they complain on stderr.
+var coverDir = sync.OnceValue(func() string {
+	dir, err := os.MkdirTemp("", "stdio-cover-*")
+	if err != nil {
+		panic(err)
+	}
+	return dir
+})
+
+func removeCoverDir(code int) {
+	if testing.CoverMode() != "" {
+		os.RemoveAll(coverDir())
+	}
+	os.Exit(code)
 }
 
 // child is a server that behaves in the way that mode says.
@@ -212,6 +230,9 @@ func printAll() (any, error) {
 
 // self returns a command that is this binary in a mode.
 func self(mode string, env ...string) *stdio.Command {
+	if testing.CoverMode() != "" {
+		env = append(env, "GOCOVERDIR="+coverDir())
+	}
 	return &stdio.Command{
 		Path: os.Args[0],
 		Env:  append([]string{childVariable + "=" + mode, noExitSleep}, env...),
