@@ -56,9 +56,25 @@ var parts = [...]struct {
 	{partAnyOutput, V20260728, ""},
 }
 
+// partsOf has what has returns, for the known revisions.
+var partsOf = func() (sets [len(revisions)]part) {
+	for i, r := range revisions {
+		sets[i] = partsAt(r.Version)
+	}
+	return sets
+}()
+
 // has returns the parts of revision v.
 func has(v Version) part {
-	var all part
+	for i := range revisions {
+		if revisions[i].Version == v {
+			return partsOf[i]
+		}
+	}
+	return partsAt(v)
+}
+
+func partsAt(v Version) (all part) {
 	for _, p := range parts {
 		if v >= p.from && (p.until == "" || v <= p.until) {
 			all |= p.part
@@ -73,7 +89,8 @@ func (h part) no(p part) bool { return h&p == 0 }
 // Downgrade returns value, a pointer to params or to a result, in a form that a
 // peer of revision v understands: what that revision does not have is left
 // out, or said with what it has. It changes nothing in place: what must differ
-// is copied. A value of another type comes back as it is.
+// is copied. A value of another type comes back as it is, and so may one in which
+// nothing must differ.
 //
 // It does not ask whether the peer declared a capability, and does not add what
 // a revision requires.

@@ -249,6 +249,9 @@ func (h part) prompt(p Prompt) Prompt {
 }
 
 func (h part) callToolResult(r *CallToolResult) *CallToolResult {
+	if h.isSuited(r) {
+		return r
+	}
 	c := *r
 	c.Result, c.Questions = h.result(c.Result), h.questions(c.Questions)
 	c.Content = h.blocks(c.Content)
@@ -261,6 +264,23 @@ func (h part) callToolResult(r *CallToolResult) *CallToolResult {
 		c.StructuredContent = nil
 	}
 	return &c
+}
+
+// isSuited reports whether r is of the usual sort, and every revision that h
+// may stand for has all of it: most results need no copy.
+func (h part) isSuited(r *CallToolResult) bool {
+	if h.no(partModern) && (r.ResultType != "" || len(r.Meta) > 0 || r.InputRequests != nil || r.RequestState != nil) {
+		return false
+	}
+	if h.no(partAnyOutput) && r.StructuredContent != nil && (h.no(partStructured) || r.StructuredContent.Kind() != '{') {
+		return false
+	}
+	for _, b := range r.Content {
+		if t, ok := b.(*TextContent); !ok || t == nil || t.Annotations != nil || t.Meta != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // withText adds the JSON text of structured content that cannot be sent,

@@ -176,12 +176,17 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestDowngradeKeepsBlocks says that blocks which need no change are shared.
+// TestDowngradeKeepsBlocks says that what needs no change is not copied.
 func TestDowngradeKeepsBlocks(t *testing.T) {
 	t.Parallel()
 	text := mcp.Text("x")
 	r := &mcp.CallToolResult{Content: mcp.Contents{text}}
 	got := mcp.Downgrade(mcp.V20241105, r).(*mcp.CallToolResult)
+	if got != r {
+		t.Error("a text was copied")
+	}
+	r.ResultType = mcp.ResultComplete
+	got = mcp.Downgrade(mcp.V20241105, r).(*mcp.CallToolResult)
 	if got == r || &got.Content[0] != &r.Content[0] {
 		t.Error("want a new result with the same list")
 	}

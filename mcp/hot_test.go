@@ -39,7 +39,8 @@ func FuzzHotReading(f *testing.F) {
 			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
 		}
 
-		meta, metaErr := ReadRequestMeta(params)
+		var meta RequestMeta
+		metaErr := meta.Read(params)
 		var p struct {
 			Meta RequestMeta `json:"_meta"`
 		}
@@ -127,7 +128,8 @@ func BenchmarkReadCallToolParams(b *testing.B) {
 		if err := DecodeParams(params, &p); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := ReadRequestMeta(params); err != nil {
+		var m RequestMeta
+		if err := m.Read(params); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -183,23 +183,24 @@ type RequestMeta struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// ReadRequestMeta reads the _meta of a request's params. It returns an
-// invalid-params error where a reserved key has the wrong type.
-func ReadRequestMeta(params jsontext.Value) (RequestMeta, error) {
+// Read reads the _meta of a request's params, which must be valid JSON, into m,
+// which must be zero. It returns an invalid-params error where a reserved key has
+// the wrong type.
+func (m *RequestMeta) Read(params jsontext.Value) error {
+	if len(params) == 0 {
+		return nil
+	}
+	if meta := memberOf(params, "_meta"); params.Kind() == '{' && (meta == nil || m.readFast(meta)) {
+		return nil
+	}
 	var p struct {
 		Meta RequestMeta `json:"_meta"`
 	}
-	if len(params) == 0 {
-		return p.Meta, nil
+	err := json.Unmarshal(params, &p)
+	if *m = p.Meta; err != nil {
+		return InvalidParams("params: %w", decodeError(err))
 	}
-	if meta := memberOf(params, "_meta"); params.Kind() == '{' && (meta == nil || p.Meta.readFast(meta)) {
-		return p.Meta, nil
-	}
-	p.Meta = RequestMeta{}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return RequestMeta{}, InvalidParams("params: %w", decodeError(err))
-	}
-	return p.Meta, nil
+	return nil
 }
 
 // Modern reports whether any key is there that only modern requests have.

@@ -14,7 +14,8 @@ import (
 
 func TestReadRequestMeta(t *testing.T) {
 	t.Parallel()
-	m, err := mcp.ReadRequestMeta(jsontext.Value(`{"name":"n","_meta":{
+	var m mcp.RequestMeta
+	err := m.Read(jsontext.Value(`{"name":"n","_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 		"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},
@@ -51,7 +52,8 @@ func TestRequestMetaErrors(t *testing.T) {
 		{`[]`, "must be an object, not an array"},
 	}
 	for _, tt := range tests {
-		m, err := mcp.ReadRequestMeta(jsontext.Value(tt.params))
+		var m mcp.RequestMeta
+		err := m.Read(jsontext.Value(tt.params))
 		if err == nil {
 			err = m.Check()
 		}

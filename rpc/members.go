@@ -40,15 +40,3 @@ type Appender interface {
 // AppendValue appends v to dst as one line. It returns an error, and dst as it
 // was, when v is not valid JSON: v need not come from this package.
 func AppendValue(dst []byte, v jsontext.Value) ([]byte, error) { return appendValue(dst, v) }
-
-// AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 are
-// replaced.
-func AppendString(dst []byte, s string) []byte {
-	start := len(dst)
-	dst = append(append(dst, '"'), s...)
-	if plain(dst, start+1) == len(dst) {
-		return append(dst, '"')
-	}
-	dst, _ = jsontext.AppendQuote(dst[:start], s) // the error says only that bytes were replaced
-	return dst
-}

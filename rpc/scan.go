@@ -3,8 +3,6 @@ package rpc
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
-	"math/bits"
 	"slices"
 	"sync"
 	"unicode/utf8"
@@ -390,34 +388,4 @@ func (s *scanner) hex4(i int) int {
 		r = r<<4 | int(c)
 	}
 	return r
-}
-
-// plain returns the offset of the first byte at or after i that needs a look
-// inside a string: a quote, a backslash, a control character, or the start of
-// a character that is not ASCII.
-func plain(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
-		if m := special(binary.LittleEndian.Uint64(b[i:])); m != 0 {
-			return i + bits.TrailingZeros64(m)/8
-		}
-	}
-	for i < len(b) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
-		i++
-	}
-	return i
-}
-
-// special sets the top bit of each byte of v where plain must stop. Above the
-// lowest such byte others may be marked wrongly, because subtraction borrows.
-func special(v uint64) uint64 {
-	const (
-		ones = 0x0101010101010101
-		tops = ones << 7
-	)
-	control := (v - ones*' ') &^ v
-	quote := v ^ ones*'"'
-	quote = (quote - ones) &^ quote
-	backslash := v ^ ones*'\\'
-	backslash = (backslash - ones) &^ backslash
-	return (v | control | quote | backslash) & tops
 }

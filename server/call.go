@@ -40,8 +40,8 @@ type Call struct {
 	req     *rpc.Request
 	handle  Handler
 	keep    func(res any) any // encodes the result once for all; nil where that is not so
-	token   mcp.ProgressToken
-	level   mcp.LoggingLevel // of a modern request
+	meta    mcp.RequestMeta
+	ctx     callContext
 
 	mu       sync.Mutex
 	over     bool // answered
@@ -58,6 +58,20 @@ var errOver = errors.New("server: the request has been answered")
 
 type callKey struct{}
 
+// A callContext is what the handler of a call is given. It is part of the call,
+// since a context of package context would be one more thing to make.
+type callContext struct {
+	context.Context
+	call *Call
+}
+
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c.call
+	}
+	return c.Context.Value(key)
+}
+
 // CallFrom returns the call whose handler was given ctx. Outside a request the
 // call is inert: progress and logs go nowhere and questions fail with
 // [ErrNoCall]. So it is never nil, and a tool is a function that can be tested
@@ -69,13 +83,18 @@ func CallFrom(ctx context.Context) *Call {
 	return &Call{progress: math.Inf(-1)}
 }
 
-func newCall(ss *session, req *rpc.Request, peer rpc.Peer, meta *mcp.RequestMeta) *Call {
+// newCall returns the call of a request. Its error is for the client.
+func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) (*Call, error) {
 	c := &Call{
 		Method: mcp.Method{Name: req.Method}, Header: req.Header,
-		session: ss, era: eraOf(meta), peer: peer, req: req,
-		token: meta.ProgressToken, level: meta.LogLevel, progress: math.Inf(-1),
+		session: ss, peer: peer, req: req, progress: math.Inf(-1),
 	}
-	return c
+	c.ctx = callContext{ctx, c}
+	if err := c.meta.Read(req.Params); err != nil {
+		return nil, err
+	}
+	c.era = eraOf(&c.meta)
+	return c, nil
 }
 
 // ID returns the ID of the request; zero outside one.
@@ -91,13 +110,13 @@ func (c *Call) ID() rpc.ID {
 // than the last one is not sent (spec: it must increase), nor is any where the
 // client does not want to know; both is no error.
 func (c *Call) Progress(ctx context.Context, done, total float64, message string) error {
-	if c.token.IsZero() {
+	if c.meta.ProgressToken.IsZero() {
 		return nil
 	}
 	if math.IsNaN(done+total) || math.IsInf(done+total, 0) {
 		return fmt.Errorf("server: progress %v of %v is not a number", done, total)
 	}
-	p := &mcp.ProgressParams{ProgressToken: c.token, Progress: done, Message: message}
+	p := &mcp.ProgressParams{ProgressToken: c.meta.ProgressToken, Progress: done, Message: message}
 	if total != 0 {
 		p.Total = &total
 	}

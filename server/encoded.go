@@ -57,7 +57,7 @@ func (r *encodedResults) put(k encodedKey, e encoded) {
 
 // keeper returns where the result of a call may be kept, nil where it must not
 // be: middleware may answer each call in another way.
-func (s *Server) keeper(c *Call, m method) (*encodedResults, encodedKey) {
+func (s *Server) keeper(c *Call, m *method) (*encodedResults, encodedKey) {
 	if !m.fixed || !s.plain.Load() {
 		return nil, encodedKey{}
 	}

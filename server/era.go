@@ -11,7 +11,7 @@ import (
 // chosen once for each request.
 type era interface {
 	// open says in c who asks, and refuses what may not be asked now.
-	open(c *Call, meta *mcp.RequestMeta) error
+	open(c *Call) error
 	// resume takes up the answers that came with a request.
 	resume(ctx context.Context, c *Call, a *mcp.Answers) error
 	// ask answers the questions, or fails with ErrInputRequired.

@@ -18,7 +18,7 @@ type legacy struct{}
 // defaultLevel is for sessions whose client did not set a level.
 const defaultLevel = mcp.LevelInfo
 
-func (legacy) open(c *Call, _ *mcp.RequestMeta) error {
+func (legacy) open(c *Call) error {
 	ss := c.session
 	ss.mu.Lock()
 	defer ss.mu.Unlock()

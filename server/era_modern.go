@@ -18,7 +18,8 @@ import (
 // again.
 type modern struct{}
 
-func (modern) open(c *Call, meta *mcp.RequestMeta) error {
+func (modern) open(c *Call) error {
+	meta := &c.meta
 	if err := meta.Check(); err != nil {
 		return err
 	}
@@ -177,7 +178,7 @@ func (c *Call) binding(ctx context.Context) []byte {
 	return stateBinding(principal, c.req.Method, "", c.req.Params)
 }
 
-func (modern) wantsLog(c *Call, level mcp.LoggingLevel) bool { return c.level.Covers(level) }
+func (modern) wantsLog(c *Call, level mcp.LoggingLevel) bool { return c.meta.LogLevel.Covers(level) }
 
 func (m modern) finish(ctx context.Context, c *Call, res any, err error) (any, error) {
 	if errors.Is(err, ErrInputRequired) {

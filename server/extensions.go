@@ -26,7 +26,7 @@ func (s *Server) HandleMethod(name string, h MethodHandler) error {
 	if m, known := mcp.MethodByName(name); known && m.Extension == "" {
 		return fmt.Errorf("server: %s is a method of the protocol: extensions have names of their own", name)
 	}
-	m := method{
+	m := &method{
 		row:    mcp.Method{Name: name},
 		decode: func(raw jsontext.Value) (any, error) { return raw, nil },
 		handle: func(ctx context.Context, c *Call) (any, error) {

@@ -23,7 +23,7 @@ type features struct {
 	matching  []*template // the templates, in the order in which they are tried
 	prompts   *set[*prompt]
 
-	methods       map[string]method                              // of extensions
+	methods       map[string]*method                             // of extensions
 	notifications map[string]func(context.Context, *rpc.Request) // of extensions
 	capabilities  mcp.ServerCapabilities
 	declared      map[string]bool // by dotted name
@@ -116,8 +116,8 @@ type method struct {
 }
 
 // on makes a method of a function with typed params.
-func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) method {
-	return method{
+func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) *method {
+	return &method{
 		decode: func(raw jsontext.Value) (any, error) {
 			p := new(P)
 			if err := mcp.DecodeParams(raw, p); err != nil {
@@ -130,13 +130,13 @@ func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) met
 }
 
 // fixed marks a method whose result is encoded once.
-func fixed(m method) method {
+func fixed(m *method) *method {
 	m.fixed = true
 	return m
 }
 
 // methods are those of the protocol that a server answers.
-var methods = rows(map[string]method{
+var methods = rows(map[string]*method{
 	mcp.MethodInitialize:            on(initialize),
 	mcp.MethodPing:                  on(ping),
 	mcp.MethodDiscover:              fixed(on(discover)),
@@ -154,22 +154,22 @@ var methods = rows(map[string]method{
 	mcp.MethodListen:                on(listen),
 })
 
-func rows(ms map[string]method) map[string]method {
+func rows(ms map[string]*method) map[string]*method {
 	for name, m := range ms {
 		m.row, _ = mcp.MethodByName(name)
-		ms[name] = m
 	}
 	return ms
 }
 
 // method finds what answers a call: a method that its revision has and whose
 // capability is declared.
-func (s *Server) method(c *Call) (method, bool) {
+func (s *Server) method(c *Call) (*method, bool) {
 	f := s.features.Load()
 	m, ok := methods[c.req.Method]
 	if !ok {
-		m, ok = f.methods[c.req.Method]
-		c.Method = m.row
+		if m, ok = f.methods[c.req.Method]; ok {
+			c.Method = m.row
+		}
 		return m, ok
 	}
 	c.Method = m.row

@@ -27,7 +27,7 @@ func (s *Server) Use(m ...Middleware) {
 }
 
 func (s *Server) buildChain() {
-	h := Handler(func(ctx context.Context, c *Call) (any, error) { return c.handle(ctx, c) })
+	h := Handler(contained)
 	for _, v := range slices.Backward(s.middleware) {
 		h = v(h)
 	}
@@ -35,12 +35,11 @@ func (s *Server) buildChain() {
 	s.plain.Store(len(s.middleware) == 0)
 }
 
-// contained makes a panic of h an error, which middleware sees like any other.
-func contained(h Handler) Handler {
-	return func(ctx context.Context, c *Call) (res any, err error) {
-		defer c.session.contain(ctx, c.Method.Name, &err)
-		return h(ctx, c)
-	}
+// contained has what answers the method called. A panic of it becomes an error,
+// which middleware sees like any other.
+func contained(ctx context.Context, c *Call) (res any, err error) {
+	defer c.session.contain(ctx, c.Method.Name, &err)
+	return c.handle(ctx, c)
 }
 
 // contain turns a panic of any code of the server's author into an internal

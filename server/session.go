@@ -44,12 +44,11 @@ func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) 
 		return nil, errStopping
 	}
 	defer s.requests.leave()
-	meta, err := mcp.ReadRequestMeta(req.Params)
+	c, err := newCall(ctx, ss, req, peer)
 	if err != nil {
 		return nil, err
 	}
-	c := newCall(ss, req, peer, &meta)
-	return s.answer(context.WithValue(ctx, callKey{}, c), c, &meta)
+	return s.answer(&c.ctx, c)
 }
 
 // Alone implements [rpc.Sequencer]: clients send requests behind initialize
@@ -57,10 +56,10 @@ func (ss *session) Handle(ctx context.Context, req *rpc.Request, peer rpc.Peer) 
 func (ss *session) Alone(req *rpc.Request) bool { return req.Method == mcp.MethodInitialize }
 
 // answer takes a request through its era. Panics end here.
-func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (res any, err error) {
+func (s *Server) answer(ctx context.Context, c *Call) (res any, err error) {
 	defer c.end()
 	defer c.session.contain(ctx, c.Method.Name, &err)
-	res, err = s.handle(ctx, c, meta)
+	res, err = s.handle(ctx, c)
 	c.end() // nothing is sent behind the result
 	c.report(ctx, err)
 	if _, done := res.(encoded); done {
@@ -72,8 +71,8 @@ func (s *Server) answer(ctx context.Context, c *Call, meta *mcp.RequestMeta) (re
 	return res, err
 }
 
-func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (any, error) {
-	if err := c.era.open(c, meta); err != nil {
+func (s *Server) handle(ctx context.Context, c *Call) (any, error) {
+	if err := c.era.open(c); err != nil {
 		return nil, err
 	}
 	m, ok := s.method(c)
@@ -86,7 +85,7 @@ func (s *Server) handle(ctx context.Context, c *Call, meta *mcp.RequestMeta) (an
 		}
 		c.keep = func(res any) any { return kept.keep(key, res) }
 	}
-	c.handle = contained(m.handle)
+	c.handle = m.handle
 	var err error
 	if c.Params, err = m.decode(c.req.Params); err != nil {
 		return nil, err
@@ -155,12 +154,12 @@ func (ss *session) callback(method string, f func(context.Context, *Call)) {
 	if f == nil {
 		return
 	}
-	c := newCall(ss, &rpc.Request{Method: method}, ss.conn, &mcp.RequestMeta{})
-	c.Method, _ = mcp.MethodByName(method)
-	if c.era.open(c, &mcp.RequestMeta{}) != nil {
+	c, err := newCall(ss.ctx, ss, &rpc.Request{Method: method}, ss.conn)
+	if err != nil || c.era.open(c) != nil {
 		return // not initialized
 	}
-	ss.queue(method, func() { f(context.WithValue(ss.ctx, callKey{}, c), c) })
+	c.Method, _ = mcp.MethodByName(method)
+	ss.queue(method, func() { f(&c.ctx, c) })
 }
 
 func (ss *session) queue(method string, f func()) {

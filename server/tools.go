@@ -26,6 +26,7 @@ type tool struct {
 	out     *validator // nil = nothing to check
 	headers []mcp.ParamHeader
 	run     ToolHandler
+	fresh   bool // each result of run is a new one
 }
 
 // AddTool offers a tool, in place of one with the same name. It refuses a
@@ -176,15 +177,19 @@ func toolError(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: mcp.Contents{mcp.Text(err.Error())}, IsError: true}
 }
 
-// toolResult checks a result, and copies it: the handler may give the same one
-// to several calls.
+// toolResult checks a result, and copies it where the handler may give the same
+// one to several calls.
 func (c *Call) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult) (any, error) {
-	if res == nil {
-		res = &mcp.CallToolResult{}
+	out := res
+	switch {
+	case res == nil:
+		out = &mcp.CallToolResult{}
+	case !t.fresh:
+		own := *res
+		out = &own
 	}
-	out := *res
 	if out.IsError || out.ResultType != "" && out.ResultType != mcp.ResultComplete {
-		return &out, nil
+		return out, nil
 	}
 	if t.out != nil {
 		if err := t.checkOutput(out.StructuredContent); err != nil {
@@ -196,7 +201,7 @@ func (c *Call) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult)
 	if len(out.Content) == 0 && out.StructuredContent != nil {
 		out.Content = mcp.Contents{mcp.Text(string(out.StructuredContent))}
 	}
-	return &out, nil
+	return out, nil
 }
 
 func (t *tool) checkOutput(structured jsontext.Value) error {

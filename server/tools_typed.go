@@ -61,6 +61,7 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	} else if err := checkFields(t.InputSchema, reflect.TypeFor[In]()); err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
+	reader := newArgumentReader(reflect.TypeFor[In]())
 	wrap, structured := resultOf(reflect.TypeFor[Out]())
 	given := t.OutputSchema != nil
 	if structured && !given {
@@ -71,13 +72,16 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		t.OutputSchema = schema
 	}
 	tl, err := s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-		var in In
-		if err := decodeArguments(p.Arguments, &in); err != nil {
+		in := new(In)
+		if err := decodeArguments(reader, p.Arguments, in); err != nil {
 			return toolError(err), nil
 		}
-		out, err := fn(ctx, in)
+		out, err := fn(ctx, *in)
 		if err != nil {
 			return nil, err
+		}
+		if text, ok := any(out).(string); ok {
+			return textResult(text), nil
 		}
 		res, err := wrap(out)
 		if err != nil { // the program's mistake, not the model's
@@ -86,10 +90,14 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		}
 		return res, nil
 	})
-	if err == nil && !given {
+	if err != nil {
+		return nil, err
+	}
+	if !given {
 		tl.out = nil // the Go type cannot break its own schema
 	}
-	return tl, err
+	tl.fresh = reflect.TypeFor[Out]() != resultType
+	return tl, nil
 }
 
 // checkFields looks for a property of a schema that the type has no field for:
@@ -145,7 +153,12 @@ func outputSchema(t reflect.Type) (jsontext.Value, error) {
 // decodeArguments decodes arguments that fit the schema. 30.0 and 3e1 are
 // integers for JSON Schema, though not for the decoder: they are rewritten when
 // it complains.
-func decodeArguments(args jsontext.Value, in any) error {
+func decodeArguments(r *argumentReader, args jsontext.Value, in any) error {
+	v := reflect.ValueOf(in).Elem()
+	if r.read(args, v) {
+		return nil
+	}
+	v.SetZero()
 	err := json.Unmarshal(args, in)
 	if err == nil {
 		return nil
@@ -154,7 +167,7 @@ func decodeArguments(args jsontext.Value, in any) error {
 	if !changed {
 		return decodeError("arguments", err)
 	}
-	reflect.ValueOf(in).Elem().SetZero()
+	v.SetZero()
 	if err := json.Unmarshal(plain, in); err != nil {
 		return decodeError("arguments", err)
 	}
@@ -229,7 +242,7 @@ func resultOf(t reflect.Type) (wrap func(out any) (*mcp.CallToolResult, error), 
 		return func(any) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, false
 	case t.Kind() == reflect.String && !t.Implements(jsonMarshaler) && !t.Implements(textMarshaler):
 		return func(out any) (*mcp.CallToolResult, error) {
-			return contentResult(mcp.Text(reflect.ValueOf(out).String()))
+			return textResult(reflect.ValueOf(out).String()), nil
 		}, false
 	case t.Implements(contentType):
 		return func(out any) (*mcp.CallToolResult, error) {
@@ -242,6 +255,19 @@ func resultOf(t reflect.Type) (wrap func(out any) (*mcp.CallToolResult, error), 
 		}, false
 	}
 	return structuredResult, true
+}
+
+// textResult returns a result of one text, in one piece of memory.
+func textResult(text string) *mcp.CallToolResult {
+	var r struct {
+		mcp.CallToolResult
+		text   mcp.TextContent
+		blocks [1]mcp.Content
+	}
+	r.text.Text = text
+	r.blocks[0] = &r.text
+	r.Content = r.blocks[:]
+	return &r.CallToolResult
 }
 
 func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
@@ -261,8 +287,7 @@ func structuredResult(out any) (*mcp.CallToolResult, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
 	}
-	return &mcp.CallToolResult{
-		Content:           mcp.Contents{mcp.Text(string(raw))},
-		StructuredContent: raw,
-	}, nil
+	res := textResult(string(raw))
+	res.StructuredContent = raw
+	return res, nil
 }

@@ -1,0 +1,179 @@
+package rpc
+
+import (
+	"math/bits"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// AppendString appends s to dst as a JSON string. Bytes that are not UTF-8 are
+// replaced.
+func AppendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for i := 0; ; {
+		end := plain(s, i)
+		dst = append(dst, s[i:end]...)
+		if end == len(s) {
+			return append(dst, '"')
+		}
+		if i = end; s[i] >= utf8.RuneSelf {
+			end = foreign(s, i)
+			if dst = append(dst, s[i:end]...); end == i { // not UTF-8
+				dst = append(dst, "\ufffd"...)
+				end++
+			}
+		} else {
+			dst = appendEscape(dst, s[i])
+			end++
+		}
+		i = end
+	}
+}
+
+// appendEscape appends c, which cannot stand in a string as it is.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, `\n`...)
+	case '\r':
+		return append(dst, `\r`...)
+	case '\t':
+		return append(dst, `\t`...)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// Unquote returns the text of v, a valid JSON string as it stands in a message,
+// and false where v is something else.
+func Unquote(v jsontext.Value) (string, bool) {
+	if len(v) < 2 || v[0] != '"' {
+		return "", false
+	}
+	v = v[1 : len(v)-1]
+	end := unescaped(v, 0)
+	if end == len(v) {
+		return string(v), true
+	}
+	var text strings.Builder
+	text.Grow(len(v) - 1)
+	for i := 0; ; {
+		text.Write(v[i:end])
+		if end == len(v) {
+			return text.String(), true
+		}
+		r, size := unescape(v[end:])
+		if size == 0 || size > len(v)-end {
+			return "", false
+		}
+		text.WriteRune(r)
+		i = end + size
+		end = unescaped(v, i)
+	}
+}
+
+// unescaped returns the offset of the first backslash at or after i.
+func unescaped(v []byte, i int) int {
+	for {
+		i = plain(v, i)
+		if i == len(v) || v[i] == '\\' {
+			return i
+		}
+		i++
+	}
+}
+
+// unescape returns the character that an escape stands for, and its length; zero
+// where it is none.
+func unescape(v []byte) (r rune, size int) {
+	if len(v) < 2 {
+		return 0, 0
+	}
+	switch c := v[1]; c {
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case 'r':
+		return '\r', 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'u':
+		if r = hexRune(v); r < 0 {
+			return 0, 0
+		}
+		if utf16.IsSurrogate(r) && len(v) >= 12 {
+			return utf16.DecodeRune(r, hexRune(v[6:])), 12
+		}
+		return r, 6
+	default:
+		return rune(c), 2
+	}
+}
+
+// hexRune returns the number that \uXXXX at the start of v spells.
+func hexRune(v []byte) rune {
+	s := scanner{b: v}
+	return rune(s.hex4(2))
+}
+
+// plain returns the offset of the first byte at or after i that needs a look
+// inside a string: a quote, a backslash, a control character, or the start of
+// a character that is not ASCII.
+func plain[T string | []byte](b T, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		if m := special(load(b, i)); m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(b) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// load returns the eight bytes at i, the first of them lowest.
+func load[T string | []byte](b T, i int) uint64 {
+	_ = b[i+7]
+	return uint64(b[i]) | uint64(b[i+1])<<8 | uint64(b[i+2])<<16 | uint64(b[i+3])<<24 |
+		uint64(b[i+4])<<32 | uint64(b[i+5])<<40 | uint64(b[i+6])<<48 | uint64(b[i+7])<<56
+}
+
+// special sets the top bit of each byte of v where plain must stop. Above the
+// lowest such byte others may be marked wrongly, because subtraction borrows.
+func special(v uint64) uint64 {
+	const (
+		ones = 0x0101010101010101
+		tops = ones << 7
+	)
+	control := (v - ones*' ') &^ v
+	quote := v ^ ones*'"'
+	quote = (quote - ones) &^ quote
+	backslash := v ^ ones*'\\'
+	backslash = (backslash - ones) &^ backslash
+	return (v | control | quote | backslash) & tops
+}
+
+// foreign returns the offset behind the characters from i on that are not ASCII.
+// It stops at the first byte that is not UTF-8.
+func foreign(s string, i int) int {
+	for i < len(s) && s[i] >= utf8.RuneSelf {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		i += n
+	}
+	return i
+}
