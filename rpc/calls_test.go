@@ -126,22 +126,20 @@ func TestInflight(t *testing.T) {
 		var in rpc.Inflight
 		var first, second, third rpc.Ticket
 		id, gone := rpc.IntID(1), errors.New("gone")
-		var causes []error
-		cancel := func(cause error) { causes = append(causes, cause) }
-		if err := in.Add(&first, id, cancel); err != nil {
+		if err := in.Add(t.Context(), &first, id); err != nil {
 			t.Fatal(err)
 		}
-		if err := in.Add(&second, id, cancel); !errors.Is(err, &rpc.Error{Code: rpc.CodeInvalidRequest}) {
+		if err := in.Add(t.Context(), &second, id); !errors.Is(err, &rpc.Error{Code: rpc.CodeInvalidRequest}) {
 			t.Errorf("the same id again: %v", err)
 		}
-		if err := in.Add(&second, rpc.StringID("1"), cancel); err != nil {
+		if err := in.Add(t.Context(), &second, rpc.StringID("1")); err != nil {
 			t.Error(err)
 		}
-		if !in.Cancel(id, gone) || in.Cancel(id, gone) || len(causes) != 1 || !errors.Is(causes[0], gone) {
-			t.Errorf("cancelled with %v", causes)
+		if !in.Cancel(id, gone) || in.Cancel(id, gone) || !errors.Is(context.Cause(first.Context()), gone) {
+			t.Errorf("cancelled with %v", context.Cause(first.Context()))
 		}
 		// The ID is free, and the cancelled request cannot free its successor's.
-		if err := in.Add(&third, id, cancel); err != nil {
+		if err := in.Add(t.Context(), &third, id); err != nil {
 			t.Error(err)
 		}
 		if first.Finish() {
@@ -157,8 +155,11 @@ func TestInflight(t *testing.T) {
 			t.Error("a request is answered once")
 		}
 		in.CancelAll(gone)
-		if second.Finish() || in.Len() != 0 || len(causes) != 2 {
-			t.Errorf("cancelled with %v", causes)
+		if second.Finish() || in.Len() != 0 || !errors.Is(context.Cause(second.Context()), gone) {
+			t.Errorf("cancelled with %v", context.Cause(second.Context()))
+		}
+		if !errors.Is(context.Cause(third.Context()), rpc.ErrEnded) {
+			t.Errorf("answered with %v", context.Cause(third.Context()))
 		}
 	})
 }
@@ -169,7 +170,7 @@ func TestTicketOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var in rpc.Inflight
 		var ticket rpc.Ticket
-		_ = in.Add(&ticket, rpc.IntID(1), func(error) {})
+		_ = in.Add(t.Context(), &ticket, rpc.IntID(1))
 		begun, end := make(chan struct{}), make(chan struct{})
 		var order []string
 		go ticket.Send(func() error {

@@ -15,7 +15,6 @@ type exchange struct {
 	d   *Duplex
 	req *Request
 
-	ctx lazyContext // ends with the request
 	res Response
 
 	alone time.Time // until then nothing is read before it is over
@@ -62,14 +61,13 @@ func (d *Duplex) request(req *Request, batch *batchReply, place int) (x *exchang
 		d.notification(req)
 		return nil, false, nil
 	}
-	x = &exchange{d: d, req: req, batch: batch, place: place, ctx: lazyContext{parent: d.ctx}}
-	if err := d.inflight.add(&x.Ticket, req.ID, &x.ctx); err != nil {
+	x = &exchange{d: d, req: req, batch: batch, place: place}
+	if err := d.inflight.Add(d.ctx, &x.Ticket, req.ID); err != nil {
 		return nil, false, Reply(req, nil, err)
 	}
 	start, err := d.work.admit(x, d.opts.Limits)
 	if err != nil {
 		x.Finish()
-		x.ctx.end(err)
 		return nil, false, Reply(req, nil, err)
 	}
 	return x, start, nil
@@ -130,7 +128,6 @@ func (x *exchange) handle() {
 
 // answer ends the request and sends its response, if there is to be one.
 func (x *exchange) answer(result any, err error) {
-	x.ctx.end(ErrEnded)
 	var res *Response
 	if x.Finish() {
 		res = &x.res

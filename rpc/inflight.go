@@ -25,9 +25,9 @@ type Inflight struct {
 // that nothing is sent for the request after its response or cancellation. The
 // zero value is ready for [Inflight.Add]; a Ticket is used once.
 type Ticket struct {
-	in     *Inflight
-	id     ID
-	cancel ender
+	in  *Inflight
+	id  ID
+	ctx lazyContext // ends with the request
 
 	mu      sync.Mutex
 	over    bool          // answered or cancelled
@@ -35,22 +35,9 @@ type Ticket struct {
 	sent    chan struct{} // closed when there are none; nil when nobody waits
 }
 
-// An ender can be ended, and does not wait.
-type ender interface{ end(cause error) }
-
-// cancelFunc is an ender that is a function.
-type cancelFunc context.CancelCauseFunc
-
-func (f cancelFunc) end(cause error) { f(cause) }
-
-// Add registers a received request. [Inflight.Cancel] will call cancel, which
-// must not wait. It returns an [*Error] to answer with when a request with that
-// ID is in flight; that one is not touched.
-func (f *Inflight) Add(t *Ticket, id ID, cancel context.CancelCauseFunc) error {
-	return f.add(t, id, cancelFunc(cancel))
-}
-
-func (f *Inflight) add(t *Ticket, id ID, cancel ender) error {
+// Add registers a received request. It returns an [*Error] to answer with when a
+// request with that ID is in flight; that one is not touched.
+func (f *Inflight) Add(ctx context.Context, t *Ticket, id ID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open[id] != nil {
@@ -59,7 +46,7 @@ func (f *Inflight) add(t *Ticket, id ID, cancel ender) error {
 	if f.open == nil {
 		f.open = make(map[ID]*Ticket)
 	}
-	t.in, t.id, t.cancel = f, id, cancel
+	t.in, t.id, t.ctx.parent = f, id, ctx
 	f.open[id] = t
 	return nil
 }
@@ -75,7 +62,7 @@ func (f *Inflight) Cancel(id ID, cause error) bool {
 	if t == nil || !t.end() {
 		return false
 	}
-	t.cancel.end(cause)
+	t.ctx.end(cause)
 	return true
 }
 
@@ -87,7 +74,7 @@ func (f *Inflight) CancelAll(cause error) {
 	f.mu.Unlock()
 	for _, t := range open {
 		if t.end() {
-			t.cancel.end(cause)
+			t.ctx.end(cause)
 		}
 	}
 }
@@ -98,6 +85,10 @@ func (f *Inflight) Len() int {
 	defer f.mu.Unlock()
 	return len(f.open)
 }
+
+// Context returns the context of a request that was added. It ends with the one
+// given to [Inflight.Add], and with the request: the cause says why.
+func (t *Ticket) Context() context.Context { return &t.ctx }
 
 // end marks the request as over and reports whether it was not.
 func (t *Ticket) end() bool {
@@ -160,6 +151,7 @@ func (t *Ticket) Finish() bool {
 		t.sent = sent
 	}
 	t.mu.Unlock()
+	t.ctx.end(ErrEnded)
 	if sent != nil {
 		<-sent
 	}

@@ -20,9 +20,11 @@ var ErrNoPolling = fmt.Errorf("streamhttp: the client does not poll here: %w", e
 // to the POST that brought the request.
 type exchange struct {
 	out    *answer
-	mute   bool        // nothing but the response can be sent
-	ticket *rpc.Ticket // the request among those of its session; nil: in none
-	cancel context.CancelCauseFunc
+	mute   bool           // nothing but the response can be sent
+	listed bool           // the request is among those in flight in its session
+	ticket rpc.Ticket     // its place there
+	values requestContext // what the ticket's context is made of
+	res    rpc.Response
 
 	done bool // nothing more is sent; guarded by out.mu
 }
@@ -50,7 +52,7 @@ func (x *exchange) Notify(ctx context.Context, req *rpc.Request) error {
 
 // send puts a message on the stream, unless the request is over.
 func (x *exchange) send(ctx context.Context, m *rpc.Request) error {
-	if x.ticket == nil {
+	if !x.listed {
 		return x.out.send(ctx, x, m)
 	}
 	return x.ticket.Send(func() error { return x.out.send(ctx, x, m) })
@@ -58,10 +60,9 @@ func (x *exchange) send(ctx context.Context, m *rpc.Request) error {
 
 // settle ends the request and reports whether it is to be answered.
 func (x *exchange) settle() bool {
-	if x.ticket == nil {
+	if !x.listed {
 		return x.out.s != nil || x.out.client.Err() == nil
 	}
-	defer x.cancel(nil)
 	return x.ticket.Finish()
 }
 
@@ -103,7 +104,7 @@ type answer struct {
 	can    accepts
 	batch  bool
 	abort  func() // called when the stream breaks; may be nil
-	hangUp func() // ends the HTTP response early; nil where that needs no help
+	http10 bool
 
 	mu      sync.Mutex
 	sse     *sseWriter // nil: not a stream yet
@@ -116,8 +117,20 @@ type answer struct {
 	left chan struct{} // closed with gone; nil where nobody waits for it
 }
 
-func (h *Handler) newAnswer(w http.ResponseWriter, r *http.Request, s *session, can accepts) *answer {
-	return &answer{h: h, w: w, s: s, client: r.Context(), can: can}
+func (a *answer) init(h *Handler, w http.ResponseWriter, r *http.Request, s *session, can accepts) {
+	a.h, a.w, a.s, a.client, a.can, a.http10 = h, w, s, r.Context(), can, !r.ProtoAtLeast(1, 1)
+}
+
+// newExchange returns the exchange of a request that is by itself, and its
+// answer, in one piece of memory.
+func (h *Handler) newExchange(w http.ResponseWriter, r *http.Request, s *session, can accepts) *exchange {
+	var single struct {
+		exchange
+		answer answer
+	}
+	single.answer.init(h, w, r, s, can)
+	single.out = &single.answer
+	return &single.exchange
 }
 
 // send puts a message of one exchange on the stream.
@@ -158,7 +171,7 @@ func (a *answer) open(ctx context.Context) error {
 	if a.sse != nil || a.gone {
 		return nil
 	}
-	if a.hangUp != nil { // then nobody may count on the connection for the next request
+	if a.polls() && a.left == nil { // then nobody may count on the connection for the next request
 		a.w.Header()["Connection"] = []string{"close"}
 	}
 	a.sse, a.written = openSSE(a.w, a.h.opt.Limits.WriteTime), true
@@ -322,6 +335,9 @@ func (a *answer) poll(x *exchange, retry time.Duration) error {
 		}
 		return nil // the client is away already
 	}
+	if a.left == nil && hijacker(a.w) == nil {
+		return ErrNoPolling
+	}
 	if err := a.open(x.out.client); err != nil {
 		return err
 	}
@@ -330,22 +346,65 @@ func (a *answer) poll(x *exchange, retry time.Duration) error {
 	return nil
 }
 
-// detach lets go of the ResponseWriter, from outside.
+// giveBack lets go of the ResponseWriter, so that the caller can use it.
+func (a *answer) giveBack() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.leave()
+}
+
+// detach ends the HTTP response while the handler goes on.
 func (a *answer) detach() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.letGo()
 }
 
-// letGo ends the HTTP response while the handler goes on. The caller holds mu.
+// letGo is detach for a caller that holds mu.
 func (a *answer) letGo() {
 	if a.gone {
 		return
 	}
 	a.leave()
-	if a.hangUp != nil {
-		a.hangUp()
+	if a.polls() && a.left == nil {
+		a.disconnect()
 	}
+}
+
+// polls reports whether the response may end early.
+func (a *answer) polls() bool { return a.s != nil && a.s.rev.Polling }
+
+// hijacker returns what can take a connection of HTTP/1 away from net/http, or
+// nil.
+func hijacker(w http.ResponseWriter) http.Hijacker {
+	for {
+		if hj, ok := w.(http.Hijacker); ok {
+			return hj
+		}
+		u, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok {
+			return nil
+		}
+		w = u.Unwrap()
+	}
+}
+
+// disconnect ends an HTTP/1 response, its connection with it, while its handler
+// goes on.
+func (a *answer) disconnect() {
+	hj := hijacker(a.w)
+	if hj == nil {
+		return
+	}
+	conn, buf, err := hj.Hijack()
+	if err != nil {
+		return // the client is away, or notices when the handler is done
+	}
+	if !a.http10 {
+		_, _ = buf.WriteString("0\r\n\r\n") // the last chunk
+		_ = buf.Flush()
+	}
+	_ = conn.Close()
 }
 
 // leave lets go of the ResponseWriter. What comes later can only be kept for a
@@ -387,10 +446,15 @@ func (h *Handler) writeMessage(w http.ResponseWriter, status int, m *rpc.Respons
 	h.writeJSON(w, status, b)
 }
 
+// jsonTypes is shared by all answers.
+var jsonTypes = []string{jsonType}
+
 func (h *Handler) writeJSON(w http.ResponseWriter, status int, b []byte) {
 	hd := w.Header()
-	hd["Content-Type"] = []string{jsonType}
-	hd["Content-Length"] = []string{strconv.Itoa(len(b))}
+	hd["Content-Type"] = jsonTypes
+	if len(b) > shortAnswer { // of a shorter one net/http says it
+		hd["Content-Length"] = []string{strconv.Itoa(len(b))}
+	}
 	if len(b) > bigAnswer && h.opt.Limits.WriteTime > 0 {
 		rc := http.NewResponseController(w)
 		if rc.SetWriteDeadline(time.Now().Add(writeTime(h.opt.Limits.WriteTime, len(b)))) == nil {

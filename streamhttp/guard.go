@@ -1,8 +1,6 @@
 package streamhttp
 
 import (
-	"errors"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -10,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -168,74 +165,6 @@ func refusedByWeight(params string) bool {
 	}
 	return false
 }
-
-// readBody reads the body within the limits of size and time. The buffer is
-// new: the message keeps parts of it.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
-	limit := h.opt.Limits.BodyBytes
-	if over(r.ContentLength, limit) {
-		return nil, h.tooLarge()
-	}
-	body := r.Body
-	if limit >= 0 {
-		body = http.MaxBytesReader(w, body, limit)
-	}
-	b, err := readAll(body, r.ContentLength)
-	if err == nil {
-		h.bodyDeadline(w, r, time.Time{})
-		return b, nil
-	}
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, h.tooLarge()
-	}
-	if t, ok := errors.AsType[net.Error](err); ok && t.Timeout() {
-		return nil, refuse(http.StatusRequestTimeout, "the body took too long")
-	}
-	return nil, refuse(http.StatusBadRequest, "the body could not be read")
-}
-
-func (h *Handler) tooLarge() *refusal {
-	return refuse(http.StatusRequestEntityTooLarge,
-		"the body is larger than "+strconv.FormatInt(h.opt.Limits.BodyBytes, 10)+" bytes")
-}
-
-// bodyDeadline bounds the reading of the body. Only when all of it has come may
-// the bound be lifted: net/http itself reads on behind a refusal. A server with
-// a ReadTimeout has its own.
-func (h *Handler) bodyDeadline(w http.ResponseWriter, r *http.Request, at time.Time) {
-	if r.ContentLength == 0 || h.opt.Limits.BodyTime < 0 {
-		return
-	}
-	srv, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
-	if srv == nil || srv.ReadTimeout == 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(at)
-	}
-}
-
-// readAll reads to the end. It trusts size, which is negative when unknown,
-// only as far as firstRead: memory is for clients that do send.
-func readAll(r io.Reader, size int64) ([]byte, error) {
-	first := int64(bytesMinRead)
-	if size >= 0 {
-		first = min(size, firstRead) + 1 // one more byte, so that the end is seen without growing
-	}
-	b := make([]byte, 0, first)
-	for {
-		n, err := r.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		if err == io.EOF {
-			return b, nil
-		}
-		if err != nil {
-			return b, err
-		}
-		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b))
-		}
-	}
-}
-
-const bytesMinRead = 512
 
 // wireError is what a refusal says in the body.
 func (e *refusal) wireError() *rpc.Error {

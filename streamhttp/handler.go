@@ -40,6 +40,7 @@ type Handler struct {
 	stateless *stateless  // and is their connection
 	keepAlive wheel[*sseWriter]
 	reaper    wheel[*Handler]
+	bodies    wheel[*slowBody]
 	streams   atomic.Int64 // open streams of unknown length
 
 	inFlight atomic.Int64
@@ -62,6 +63,7 @@ func NewHandler(b rpc.Binder, opts *Options) *Handler {
 	h.draining, h.drain = context.WithCancel(h.ctx)
 	h.keepAlive = wheel[*sseWriter]{every: h.opt.Limits.KeepAlive, visit: (*sseWriter).keepAlive}
 	h.reaper = wheel[*Handler]{every: reapEvery(h.opt.Limits.SessionIdle), visit: (*Handler).reap}
+	h.bodies = wheel[*slowBody]{every: max(h.opt.Limits.BodyTime/8, time.Millisecond), visit: (*slowBody).expire}
 	h.stateless = &stateless{log: h.opt.given}
 	h.stateless.ctx, h.stateless.cancel = context.WithCancelCause(h.ctx)
 	h.modern = b.Bind(h.draining, h.stateless)
@@ -89,16 +91,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // begin lets a request in, to leave again, or answers it itself.
 func (h *Handler) begin(w http.ResponseWriter, r *http.Request) bool {
 	if !h.enter() {
+		h.leaveBody(w, r)
 		w.Header().Set("Retry-After", "1")
 		h.refuse(w, rpc.ID{}, refuse(http.StatusServiceUnavailable, "the server is shutting down"))
 		return false
 	}
-	h.bodyDeadline(w, r, time.Now().Add(h.opt.Limits.BodyTime))
 	if ref := h.checkHost(r); ref != nil {
+		h.leaveBody(w, r)
 		h.opt.Logger.Warn("request refused", "reason", ref.why, "host", brief(r.Host), "origin", brief(r.Header.Get("Origin")))
 		h.refuse(w, rpc.ID{}, ref)
 		h.leave()
 		return false
+	}
+	if r.Method != http.MethodPost { // nobody reads a body
+		h.leaveBody(w, r)
 	}
 	if h.cors(w, r) {
 		h.leave()
@@ -126,6 +132,7 @@ func (h *Handler) cors(w http.ResponseWriter, r *http.Request) bool {
 func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
 	can, _ := parseAccept(r)
 	if !can.json && !can.sse {
+		h.leaveBody(w, r)
 		h.refuse(w, rpc.ID{}, refuse(http.StatusNotAcceptable, "Accept must allow "+bothTypes))
 		return
 	}
@@ -153,6 +160,7 @@ func (h *Handler) servePost(w http.ResponseWriter, r *http.Request) {
 // readMessage reads the message of a POST, or answers what is wrong with it.
 func (h *Handler) readMessage(w http.ResponseWriter, r *http.Request) (rpc.Message, bool) {
 	if ref := checkContentType(r); ref != nil {
+		h.leaveBody(w, r)
 		h.refuse(w, rpc.ID{}, ref)
 		return nil, false
 	}
@@ -197,17 +205,19 @@ func (h *Handler) serveModern(w http.ResponseWriter, r *http.Request, req *rpc.R
 	h.run(&x.ctx, h.modern, req, &x.exchange)
 }
 
-// modernExchange is an exchange that belongs to nothing, and its context.
+// modernExchange is an exchange that belongs to nothing, with its context and its
+// answer.
 type modernExchange struct {
 	exchange
-	ctx modernContext
+	ctx    modernContext
+	answer answer
 }
 
 func (h *Handler) newModern(w http.ResponseWriter, r *http.Request, can accepts) *modernExchange {
-	return &modernExchange{
-		exchange: exchange{out: h.newAnswer(w, r, nil, can)},
-		ctx:      modernContext{http: r.Context(), server: h.stateless.ctx},
-	}
+	x := &modernExchange{ctx: modernContext{http: r.Context(), server: h.stateless.ctx}}
+	x.answer.init(h, w, r, nil, can)
+	x.out = &x.answer
+	return x
 }
 
 func (x *modernExchange) end() {
@@ -249,15 +259,17 @@ func (h *Handler) run(ctx context.Context, handler rpc.Handler, req *rpc.Request
 
 // call has a request handled. A panic of the handler ends the request only;
 // what it says stays here.
-func (h *Handler) call(ctx context.Context, handler rpc.Handler, req *rpc.Request, peer rpc.Peer) (res *rpc.Response) {
+func (h *Handler) call(ctx context.Context, handler rpc.Handler, req *rpc.Request, x *exchange) (res *rpc.Response) {
+	res = &x.res
 	defer func() {
 		if p := recover(); p != nil {
 			h.opt.Logger.Error("panic while handling a request", "method", req.Method, "panic", p, "stack", string(debug.Stack()))
-			res = rpc.Reply(req, nil, &rpc.Error{Code: rpc.CodeInternalError, Message: "internal error"})
+			*res = *rpc.Reply(req, nil, &rpc.Error{Code: rpc.CodeInternalError, Message: "internal error"})
 		}
 	}()
-	result, err := handler.Handle(ctx, req, peer)
-	return rpc.Reply(req, result, err)
+	result, err := handler.Handle(ctx, req, x)
+	*res = *rpc.Reply(req, result, err)
+	return res
 }
 
 func (h *Handler) openStream() bool {
@@ -338,6 +350,7 @@ func (h *Handler) end() error {
 	defer cancel()
 	err := h.wait(ctx)
 	h.keepAlive.stop()
+	h.bodies.stop()
 	h.reaper.stop()
 	if err != nil {
 		return fmt.Errorf("streamhttp: handlers still run %v after they were cancelled", closeGrace)

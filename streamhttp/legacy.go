@@ -23,10 +23,11 @@ func (h *Handler) serveInitialize(w http.ResponseWriter, r *http.Request, req *r
 		return
 	}
 	s := h.newSession(h.opt.principal(r))
-	a := h.newAnswer(w, r, s, can)
+	x := h.newExchange(w, r, s, can)
+	x.mute = true
+	a := x.out
 	defer a.end()
-	x := &exchange{out: a, mute: true}
-	ctx := requestContext{s.ctx, r.Context()}
+	ctx := &requestContext{s.ctx, r.Context()}
 	res := h.call(ctx, s.handler, req, x)
 	result, ok := res.Result.(*mcp.InitializeResult)
 	if res.Error != nil || !ok {
@@ -38,7 +39,7 @@ func (h *Handler) serveInitialize(w http.ResponseWriter, r *http.Request, req *r
 	if !h.register(s) {
 		s.end(errSessionOver)
 		x.drop()
-		a.detach()
+		a.giveBack()
 		h.tooManySessions(w, req.ID)
 		return
 	}
@@ -89,43 +90,40 @@ func idOf(m rpc.Message) rpc.ID {
 
 // tell hands over a notification.
 func (s *session) tell(r *http.Request, req *rpc.Request) {
-	_, _ = s.handler.Handle(requestContext{s.ctx, r.Context()}, req, s)
+	_, _ = s.handler.Handle(&requestContext{s.ctx, r.Context()}, req, s)
 }
 
 // serveRequest handles one request of a session.
 func (s *session) serveRequest(w http.ResponseWriter, r *http.Request, req *rpc.Request, can accepts) {
-	a := s.h.newAnswer(w, r, s, can)
-	x, ctx, ref := s.begin(r, req, a)
-	if ref != nil {
+	x := s.h.newExchange(w, r, s, can)
+	if ref := s.begin(r, req, x); ref != nil {
 		s.h.refuse(w, req.ID, ref)
 		return
 	}
-	if s.rev.Polling {
-		if a.hangUp = hangUp(w, r); a.hangUp == nil {
-			s.serveApart(ctx, r, req, x)
-			return
-		}
+	if s.rev.Polling && r.ProtoMajor != 1 {
+		s.serveApart(r, req, x)
+		return
 	}
-	s.serveHere(ctx, req, x)
+	s.serveHere(req, x)
 }
 
 // serveHere handles a request on the goroutine of its HTTP request.
-func (s *session) serveHere(ctx context.Context, req *rpc.Request, x *exchange) {
-	s.h.run(ctx, s.handler, req, x)
+func (s *session) serveHere(req *rpc.Request, x *exchange) {
+	s.h.run(x.ticket.Context(), s.handler, req, x)
 	s.endRequest()
 	x.out.end()
 }
 
 // serveApart handles a request on a goroutine of its own, so that the HTTP
-// response can end before the handler does, where it cannot end otherwise.
-func (s *session) serveApart(ctx context.Context, r *http.Request, req *rpc.Request, x *exchange) {
+// response can end before the handler does: HTTP/2 has no other way to end it.
+func (s *session) serveApart(r *http.Request, req *rpc.Request, x *exchange) {
 	x.out.left = make(chan struct{})
 	s.h.inFlight.Add(1)
 	s.enter(true)
 	go func() {
 		defer s.h.leave()
 		defer s.leave()
-		s.serveHere(ctx, req, x)
+		s.serveHere(req, x)
 	}()
 	select {
 	case <-x.out.left:
@@ -134,39 +132,17 @@ func (s *session) serveApart(ctx context.Context, r *http.Request, req *rpc.Requ
 	}
 }
 
-// hangUp returns a function that ends an HTTP/1.1 response, its connection with
-// it, while its handler goes on. It returns nil where there is no such way.
-func hangUp(w http.ResponseWriter, r *http.Request) func() {
-	hj, ok := w.(http.Hijacker)
-	if !ok || r.ProtoMajor != 1 {
-		return nil
-	}
-	return func() {
-		conn, buf, err := hj.Hijack()
-		if err != nil {
-			return // the client is away, or notices when the handler is done
-		}
-		if r.ProtoAtLeast(1, 1) {
-			_, _ = buf.WriteString("0\r\n\r\n") // the last chunk
-			_ = buf.Flush()
-		}
-		_ = conn.Close()
-	}
-}
-
-// begin makes the exchange of one request of a session.
-func (s *session) begin(r *http.Request, req *rpc.Request, a *answer) (*exchange, context.Context, *refusal) {
+// begin enters the request of an exchange into the session.
+func (s *session) begin(r *http.Request, req *rpc.Request, x *exchange) *refusal {
 	if !s.startRequest() {
-		return nil, nil, refuse(http.StatusTooManyRequests, "the session has too many requests in flight: wait for answers")
+		return refuse(http.StatusTooManyRequests, "the session has too many requests in flight: wait for answers")
 	}
-	ctx, cancel := context.WithCancelCause(requestContext{s.ctx, r.Context()})
-	x := &exchange{out: a, ticket: new(rpc.Ticket), cancel: cancel}
-	if err := s.inflight.Add(x.ticket, req.ID, cancel); err != nil {
-		cancel(err)
+	x.values, x.listed = requestContext{s.ctx, r.Context()}, true
+	if err := s.inflight.Add(&x.values, &x.ticket, req.ID); err != nil {
 		s.endRequest()
-		return nil, nil, refuse(http.StatusConflict, "a request with this id is in flight: use each id once")
+		return refuse(http.StatusConflict, "a request with this id is in flight: use each id once")
 	}
-	return x, ctx, nil
+	return nil
 }
 
 // serveBatch handles an array of messages, which only some revisions have: the
@@ -176,8 +152,8 @@ func (s *session) serveBatch(w http.ResponseWriter, r *http.Request, batch rpc.B
 		s.h.refuse(w, rpc.ID{}, refuse(http.StatusBadRequest, "arrays of messages are not part of the revision that this session speaks"))
 		return
 	}
-	a := s.h.newAnswer(w, r, s, can)
-	a.batch = true
+	a := &answer{batch: true}
+	a.init(s.h, w, r, s, can)
 	var requests sync.WaitGroup
 	for _, m := range batch {
 		switch m := m.(type) {
@@ -206,12 +182,12 @@ func (s *session) servePart(r *http.Request, req *rpc.Request, a *answer) {
 		s.refusePart(r, req, a, refuse(http.StatusBadRequest, "initialize cannot be in a batch"))
 		return
 	}
-	x, ctx, ref := s.begin(r, req, a)
-	if ref != nil {
+	x := &exchange{out: a}
+	if ref := s.begin(r, req, x); ref != nil {
 		s.refusePart(r, req, a, ref)
 		return
 	}
-	s.h.run(ctx, s.handler, req, x)
+	s.h.run(x.ticket.Context(), s.handler, req, x)
 	s.endRequest()
 }
 

@@ -12,8 +12,9 @@ import (
 type Limits struct {
 	// BodyBytes is the size of the biggest request body. Default 4 MiB.
 	BodyBytes int64
-	// BodyTime is how long a client may take to send a body. It is not used
-	// where the http.Server has a ReadTimeout of its own. Default 30 s.
+	// BodyTime is how long a client may take to send a body, or up to a quarter
+	// more. It is not used where the http.Server has a ReadTimeout of its own.
+	// Default 30 s.
 	BodyTime time.Duration
 	// WriteTime is how long one write of an event may wait for a client that
 	// does not read; the stream is then given up. Default 30 s.
@@ -73,6 +74,9 @@ const (
 	keepAliveWriteTime = time.Second
 	// pooledBuffer is the biggest buffer that goes back to the pool.
 	pooledBuffer = 64 << 10
+	// shortAnswer is what net/http holds back until the handler has returned, so
+	// that it knows the length.
+	shortAnswer = 2 << 10
 	// bigAnswer is more than net/http and the kernel take without the client
 	// reading: writing it gets a deadline.
 	bigAnswer = 4 << 10

@@ -24,7 +24,7 @@ type requestContext struct {
 
 // Value asks the session first, so that the context package recognizes its own
 // parent and needs no goroutine to watch it.
-func (c requestContext) Value(key any) any {
+func (c *requestContext) Value(key any) any {
 	if v := c.Context.Value(key); v != nil {
 		return v
 	}

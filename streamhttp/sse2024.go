@@ -44,6 +44,7 @@ func (sh *SSEHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodPost:
 		s := h.sseSessionOf(r)
 		if s == nil {
+			h.leaveBody(w, r)
 			h.refuse(w, rpc.ID{}, missingSession(r))
 			return
 		}
@@ -129,7 +130,7 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	if s.out.write(event{name: "endpoint", data: []byte(endpointOf(r, s.id))}) != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(requestContext{h.ctx, r.Context()})
+	ctx, cancel := context.WithCancel(&requestContext{h.ctx, r.Context()})
 	defer cancel()
 	conn := rpc.NewDuplex(ctx, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.given, Grace: closeGrace})
 	defer func() { _ = conn.Close() }()

@@ -6,7 +6,8 @@ import (
 )
 
 // A wheel calls visit for each of its members once per period, one after the
-// other. It has one timer for all of them, and none while it has no members.
+// other. It has one timer for all of them, and none when it has had no members
+// for a period.
 type wheel[T comparable] struct {
 	every time.Duration // zero or less: the wheel stands still
 	visit func(T)
@@ -32,10 +33,6 @@ func (w *wheel[T]) remove(m T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	delete(w.members, m)
-	if len(w.members) == 0 && w.timer != nil && w.timer.Stop() {
-		w.timer = nil
-		w.turning.Done()
-	}
 }
 
 // all returns the members of this moment.
