@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 func TestContentErrors(t *testing.T) {
@@ -30,7 +31,7 @@ func TestContentErrors(t *testing.T) {
 		{`{"content":[{"type":"text","text":"a","type":"image"}]}`, "duplicate"},
 	}
 	for _, tt := range tests {
-		err := mcp.DecodeParams(jsontext.Value(tt.text), new(mcp.CallToolResult))
+		err := mcp.DecodeParams(&rpc.Request{Params: jsontext.Value(tt.text)}, new(mcp.CallToolResult))
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.text, err, tt.want)
 		}

@@ -7,18 +7,23 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
-// DecodeParams decodes the params of a request into v, a pointer. Absent
-// params are an empty object; others are strict JSON, as those of a received
-// request are, and v may keep parts of them. Its error is one for the other side: invalid
-// params, with the place and without words of Go.
-func DecodeParams(params jsontext.Value, v any) error {
+// DecodeParams decodes the params of a received request into v, a pointer. Absent
+// params are an empty object; v may keep parts of others. Its error is one for
+// the other side: invalid params, with the place and without words of Go.
+//
+// The Meta of params of a client's request has what the caller put there: what the
+// modern era puts there is read by [RequestMeta.Read].
+func DecodeParams(req *rpc.Request, v any) error {
+	params := req.Params
 	if len(params) == 0 {
 		params = jsontext.Value("{}")
 	}
 	if f, ok := v.(fastReader); ok {
-		if f.readFast(params) {
+		if params.Kind() == '{' && f.readFast(req) {
 			return nil
 		}
 		reflect.ValueOf(v).Elem().SetZero()
@@ -26,7 +31,20 @@ func DecodeParams(params jsontext.Value, v any) error {
 	if err := json.Unmarshal(params, v); err != nil {
 		return InvalidParams("params: %w", decodeError(err))
 	}
+	if p, ok := v.(AnyParams); ok {
+		p.CommonParams().Meta.strip()
+	}
 	return nil
+}
+
+// strip removes what [RequestMeta] has.
+func (m *Meta) strip() {
+	for _, key := range [...]string{MetaProtocolVersion, MetaClientInfo, MetaClientCapabilities, MetaLogLevel} {
+		delete(*m, key)
+	}
+	if len(*m) == 0 {
+		*m = nil
+	}
 }
 
 // decodeError says in words of JSON what json says in words of Go.

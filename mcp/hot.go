@@ -20,12 +20,17 @@ import (
 // A fastReader reads the usual form of its params. It reports false for any
 // other, and for what has errors; it may have changed then.
 type fastReader interface {
-	readFast(params jsontext.Value) bool
+	readFast(req *rpc.Request) bool
 }
 
 // readFast reads the _meta of a request (2026-07-28, basic, _meta).
 func (m *RequestMeta) readFast(meta jsontext.Value) (ok bool) {
 	var extra []byte
+	// Nearly all requests that have one of the two have both.
+	var client struct {
+		Implementation
+		capabilities ClientCapabilities
+	}
 	for name, v := range rpc.Members(meta) {
 		switch string(name) {
 		case MetaProtocolVersion:
@@ -33,10 +38,10 @@ func (m *RequestMeta) readFast(meta jsontext.Value) (ok bool) {
 			s, ok = plainString(v, knownVersion)
 			m.Version = Version(s)
 		case MetaClientInfo:
-			m.Client = new(Implementation)
+			m.Client = &client.Implementation
 			ok = m.Client.readFast(v)
 		case MetaClientCapabilities:
-			m.Capabilities = new(ClientCapabilities)
+			m.Capabilities = &client.capabilities
 			ok = string(v) == "{}" || v.Kind() == '{' && json.Unmarshal(v, m.Capabilities) == nil
 		case MetaProgressToken:
 			id, err := rpc.ParseID(v)
@@ -68,27 +73,30 @@ func appendMember(b, name []byte, v jsontext.Value) []byte {
 }
 
 // readFast reads an Implementation that has a name and a version only.
-func (i *Implementation) readFast(v jsontext.Value) (ok bool) {
-	for name, v := range rpc.Members(v) {
-		switch string(name) {
+func (i *Implementation) readFast(v jsontext.Value) bool {
+	var name, version jsontext.Value
+	plain := !slices.Contains(v, '\\')
+	for key, value := range rpc.Members(v) {
+		switch string(key) {
 		case "name":
-			i.Name, ok = plainString(v, nil)
+			name = value
 		case "version":
-			i.Version, ok = plainString(v, nil)
+			version = value
 		default:
-			ok = false
-		}
-		if !ok {
-			*i = Implementation{}
-			return v.Kind() == '{' && json.Unmarshal(v, i) == nil
+			plain = false
 		}
 	}
-	return v.Kind() == '{'
+	if !plain || name.Kind() != '"' || version.Kind() != '"' {
+		return v.Kind() == '{' && json.Unmarshal(v, i) == nil
+	}
+	both := string(append(append(make([]byte, 0, 128), name[1:len(name)-1]...), version[1:len(version)-1]...))
+	i.Name, i.Version = both[:len(name)-2], both[len(name)-2:]
+	return true
 }
 
 // readFast implements fastReader.
-func (p *CallToolParams) readFast(params jsontext.Value) (ok bool) {
-	for name, v := range rpc.Members(params) {
+func (p *CallToolParams) readFast(req *rpc.Request) (ok bool) {
+	for name, v := range req.Members() {
 		switch string(name) {
 		case "name":
 			p.Name, ok = plainString(v, nil)
@@ -104,13 +112,20 @@ func (p *CallToolParams) readFast(params jsontext.Value) (ok bool) {
 			return false
 		}
 	}
-	return params.Kind() == '{'
+	return true
 }
 
-func readMeta(v jsontext.Value) Meta {
-	m := make(Meta, 4)
+// readMeta reads a _meta without what [RequestMeta] has of it.
+func readMeta(v jsontext.Value) (m Meta) {
 	for name, v := range rpc.Members(v) {
-		m[knownKey(name)] = v
+		switch string(name) {
+		case MetaProtocolVersion, MetaClientInfo, MetaClientCapabilities, MetaLogLevel:
+			continue
+		}
+		if m == nil {
+			m = make(Meta, 1)
+		}
+		m[string(name)] = v
 	}
 	return m
 }
@@ -137,20 +152,6 @@ func knownVersion(text []byte) string {
 		}
 	}
 	return string(text)
-}
-
-func knownKey(name []byte) string {
-	switch string(name) {
-	case MetaProtocolVersion:
-		return MetaProtocolVersion
-	case MetaClientInfo:
-		return MetaClientInfo
-	case MetaClientCapabilities:
-		return MetaClientCapabilities
-	case MetaProgressToken:
-		return MetaProgressToken
-	}
-	return string(name)
 }
 
 // AppendJSON implements [rpc.Appender].

@@ -183,14 +183,14 @@ type RequestMeta struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// Read reads the _meta of a request's params, which must be valid JSON, into m,
-// which must be zero. It returns an invalid-params error where a reserved key has
-// the wrong type.
-func (m *RequestMeta) Read(params jsontext.Value) error {
+// Read reads the _meta of a received request into m, which must be zero. It
+// returns an invalid-params error where a reserved key has the wrong type.
+func (m *RequestMeta) Read(req *rpc.Request) error {
+	params := req.Params
 	if len(params) == 0 {
 		return nil
 	}
-	if meta := memberOf(params, "_meta"); params.Kind() == '{' && (meta == nil || m.readFast(meta)) {
+	if meta := req.Param("_meta"); params.Kind() == '{' && (meta == nil || m.readFast(meta)) {
 		return nil
 	}
 	var p struct {

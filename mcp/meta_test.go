@@ -15,12 +15,12 @@ import (
 func TestReadRequestMeta(t *testing.T) {
 	t.Parallel()
 	var m mcp.RequestMeta
-	err := m.Read(jsontext.Value(`{"name":"n","_meta":{
+	err := m.Read(&rpc.Request{Params: jsontext.Value(`{"name":"n","_meta":{
 		"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 		"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},
 		"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}},
 		"io.modelcontextprotocol/logLevel":"info",
-		"progressToken":"1","traceparent":"00-a"}}`))
+		"progressToken":"1","traceparent":"00-a"}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRequestMetaErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var m mcp.RequestMeta
-		err := m.Read(jsontext.Value(tt.params))
+		err := m.Read(&rpc.Request{Params: jsontext.Value(tt.params)})
 		if err == nil {
 			err = m.Check()
 		}

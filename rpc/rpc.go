@@ -70,6 +70,7 @@ type Request struct {
 	Params jsontext.Value
 	// sound is Params as NewRequest made them: valid, in one line.
 	sound jsontext.Value
+	index index // of received Params
 
 	// Header travels beside the message where the transport has headers, and
 	// is ignored where it has none. A received request has the headers it

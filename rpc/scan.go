@@ -90,7 +90,7 @@ func (s *scanner) value(i int) int {
 		end, _ := s.str(i)
 		return end
 	case '{':
-		return s.object(i, nil)
+		return s.object(i, nil, nil)
 	case '[':
 		return s.array(i)
 	case 't':
@@ -183,9 +183,9 @@ func (s *scanner) next(i int, bracket byte) (int, bool) {
 	return s.space(i + 1), true
 }
 
-// object validates the object at i, and notes in e, which may be nil, where the
-// members of an envelope are.
-func (s *scanner) object(i int, e *envelope) int {
+// object validates the object at i, and notes where its members are: in e those
+// of an envelope, in x those of params. Both may be nil.
+func (s *scanner) object(i int, e *envelope, x *index) int {
 	if s.depth--; s.depth < 0 {
 		return s.fail(i, "nested too deep")
 	}
@@ -206,10 +206,18 @@ func (s *scanner) object(i int, e *envelope) int {
 			m = e.member(s, len(s.names)-1)
 		}
 		m.from = i
-		if i = s.value(i); i < 0 {
+		if e != nil && m == &e.params && i < len(s.b) && s.b[i] == '{' {
+			i = s.object(i, nil, &e.index)
+		} else {
+			i = s.value(i)
+		}
+		if i < 0 {
 			return -1
 		}
 		m.to = i
+		if x != nil {
+			x.add(s.names[len(s.names)-1], span{uint32(m.from), uint32(i)})
+		}
 		if len(s.names)-first <= fewNames && s.repeated(first) {
 			return s.fail(at, "name that occurs twice")
 		}

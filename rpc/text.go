@@ -60,7 +60,7 @@ func Unquote(v jsontext.Value) (string, bool) {
 		return "", false
 	}
 	v = v[1 : len(v)-1]
-	end := unescaped(v, 0)
+	end := quoted(v, 0)
 	if end == len(v) {
 		return string(v), true
 	}
@@ -77,18 +77,7 @@ func Unquote(v jsontext.Value) (string, bool) {
 		}
 		text.WriteRune(r)
 		i = end + size
-		end = unescaped(v, i)
-	}
-}
-
-// unescaped returns the offset of the first backslash at or after i.
-func unescaped(v []byte, i int) int {
-	for {
-		i = plain(v, i)
-		if i == len(v) || v[i] == '\\' {
-			return i
-		}
-		i++
+		end = quoted(v, i)
 	}
 }
 
@@ -138,6 +127,26 @@ func plain[T string | []byte](b T, i int) int {
 		}
 	}
 	for i < len(b) && b[i] >= ' ' && b[i] < utf8.RuneSelf && b[i] != '"' && b[i] != '\\' {
+		i++
+	}
+	return i
+}
+
+// quoted returns the offset of the first quote or backslash at or after i, or
+// something from len(b) on.
+func quoted(b []byte, i int) int {
+	const (
+		ones = 0x0101010101010101
+		tops = ones << 7
+	)
+	for ; i+8 <= len(b); i += 8 {
+		v := load(b, i)
+		quote, backslash := v^ones*'"', v^ones*'\\'
+		if m := ((quote-ones)&^quote | (backslash-ones)&^backslash) & tops; m != 0 {
+			return i + bits.TrailingZeros64(m)/8
+		}
+	}
+	for i < len(b) && b[i] != '"' && b[i] != '\\' {
 		i++
 	}
 	return i

@@ -44,6 +44,8 @@ func (s *scanner) id(i int) int {
 // An envelope is where the members of one message are in its text.
 type envelope struct {
 	version, id, method, params, result, err, other member
+
+	index index // of params
 }
 
 // A member is where a value is. It is zero where there is none, and its end is
@@ -166,7 +168,7 @@ func notObject() *DecodeError {
 // message validates the value at i, which should be a message.
 func (s *scanner) message(i int, e *envelope) int {
 	if i < len(s.b) && s.b[i] == '{' {
-		return s.object(i, e)
+		return s.object(i, e, nil)
 	}
 	return s.value(i)
 }
@@ -262,6 +264,8 @@ func (e *envelope) request(b []byte, id jsontext.Value) *Request {
 	r := &Request{}
 	if e.params.kind(b) == '{' {
 		r.Params = e.params.in(b)
+		r.index = e.index
+		r.index.of(b, e.params)
 	}
 	method := e.method.in(b)
 	if bytes.IndexByte(method, '\\') >= 0 {
@@ -329,11 +333,6 @@ func decodeErrorObject(v jsontext.Value) (e *Error, fault string) {
 	return &Error{Code: code, Message: string(message), Data: find(v, "data")}, ""
 }
 
-// Param returns the member of Params with this name as it was sent, or nil.
-// The rest of Params is not decoded. Params must be valid JSON, as those of a
-// received request are.
-func (r *Request) Param(name string) jsontext.Value { return find(r.Params, name) }
-
 // find returns the value of a member of v, which is nil or valid JSON.
 func find(v jsontext.Value, name string) jsontext.Value {
 	for n, value := range Members(v) {
@@ -365,21 +364,14 @@ func skipSpace(b []byte, i int) int {
 }
 
 func skipString(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		k := bytes.IndexByte(b[i:], '"')
-		if k < 0 {
-			break
+	for i++; ; i += 2 {
+		if i = quoted(b, i); i >= len(b) {
+			return len(b)
 		}
-		i += k
-		escapes := 0
-		for b[i-escapes-1] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
+		if b[i] == '"' {
 			return i + 1
 		}
 	}
-	return len(b)
 }
 
 func skipValue(b []byte, i int) int {

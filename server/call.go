@@ -29,7 +29,8 @@ type Call struct {
 	// Params are decoded: *mcp.CallToolParams for tools/call and so on, a
 	// jsontext.Value for a method of an extension.
 	Params any
-	// Meta is the _meta of the request. Nil where it has none.
+	// Meta is the _meta of the request, without what the fields above have of
+	// it. Nil where there is nothing else.
 	Meta mcp.Meta
 	// Header has the headers of the HTTP request; nil where there is no HTTP.
 	Header http.Header
@@ -90,7 +91,7 @@ func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) 
 		session: ss, peer: peer, req: req, progress: math.Inf(-1),
 	}
 	c.ctx = callContext{ctx, c}
-	if err := c.meta.Read(req.Params); err != nil {
+	if err := c.meta.Read(req); err != nil {
 		return nil, err
 	}
 	c.era = eraOf(&c.meta)

@@ -160,7 +160,7 @@ func (c *Call) binding(ctx context.Context) []byte {
 		principal = f(ctx, c.req)
 	}
 	// Decoded again: the handler may have changed what it was given.
-	params, err := methods[c.req.Method].decode(c.req.Params)
+	params, err := methods[c.req.Method].decode(c.req)
 	if err != nil {
 		params = nil
 	}
@@ -206,12 +206,16 @@ func (m modern) finish(ctx context.Context, c *Call, res any, err error) (any, e
 
 // stamp says in a result who the server is.
 func (modern) stamp(c *Call, r *mcp.Result) {
+	if r.Meta == nil {
+		r.Meta = c.session.server.infoMeta // shared: nobody changes a result that is finished
+		return
+	}
 	if _, ok := r.Meta[mcp.MetaServerInfo]; ok {
 		return
 	}
 	meta := make(mcp.Meta, len(r.Meta)+1)
 	maps.Copy(meta, r.Meta)
-	meta[mcp.MetaServerInfo] = c.session.server.infoJSON
+	meta[mcp.MetaServerInfo] = c.session.server.infoMeta[mcp.MetaServerInfo]
 	r.Meta = meta
 }
 

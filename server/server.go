@@ -27,9 +27,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -84,7 +81,7 @@ type Options struct {
 // goroutines at once, also while it serves.
 type Server struct {
 	info     mcp.Implementation
-	infoJSON jsontext.Value // info, for the _meta of results
+	infoMeta mcp.Meta // info, as results have it
 	opts     Options
 	sealer   *sealer
 	hub      *hub
@@ -132,7 +129,7 @@ func New(info mcp.Implementation, opts *Options) *Server {
 	if s.sealer, err = newSealer(s.opts.StateKeys, s.opts.StateTTL, s.opts.Limits.StateBytes); err != nil {
 		panic(err) //nolint:forbidigo // keys that are too short are a mistake of the program
 	}
-	if s.infoJSON, err = json.Marshal(&info); err != nil {
+	if err = s.infoMeta.Set(mcp.MetaServerInfo, &info); err != nil {
 		panic("server: info cannot be encoded: " + err.Error()) //nolint:forbidigo // a mistake of the program
 	}
 	s.hub = newHub(&s.workers)

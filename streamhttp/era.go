@@ -2,8 +2,8 @@ package streamhttp
 
 import (
 	"net/http"
+	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
@@ -13,9 +13,9 @@ import (
 // An envelope is what the transport reads of a request's _meta: enough to tell
 // the era and to compare headers.
 type envelope struct {
-	modern  bool   // there is a key that only modern requests have
-	version string // the protocol version; "" where it is missing or no string
-	caps    bool   // the client capabilities are there
+	modern  bool           // there is a key that only modern requests have
+	version jsontext.Value // the protocol version; nil where it is missing or no string
+	caps    bool           // the client capabilities are there
 }
 
 // readEnvelope looks into the params of a request. Params of another shape give
@@ -25,7 +25,9 @@ func readEnvelope(req *rpc.Request) (e envelope) {
 		switch string(name) {
 		case mcp.MetaProtocolVersion:
 			e.modern = true
-			e.version, _ = stringValue(v)
+			if v.Kind() == '"' {
+				e.version = v
+			}
 		case mcp.MetaClientCapabilities:
 			e.modern = true
 			e.caps = v.Kind() == '{'
@@ -36,12 +38,13 @@ func readEnvelope(req *rpc.Request) (e envelope) {
 	return e
 }
 
-// stringValue returns the text of a JSON string, and false for anything else.
-func stringValue(v jsontext.Value) (s string, ok bool) {
-	if v.Kind() != '"' {
-		return "", false
+// saysText reports whether the JSON string v has the text s.
+func saysText(v jsontext.Value, s string) bool {
+	if len(v) == len(s)+2 && string(v[1:len(v)-1]) == s && strings.IndexByte(s, '\\') < 0 {
+		return true
 	}
-	return s, json.Unmarshal(v, &s) == nil
+	text, ok := rpc.Unquote(v)
+	return ok && text == s
 }
 
 // isModern decides the era of a request (spec 2.6, step 4). The body counts
@@ -85,7 +88,7 @@ func isDate(v string) bool {
 
 // checkEnvelope wants the required keys of a modern request (spec 2.6, step 5).
 func checkEnvelope(e envelope) *rpc.Error {
-	if e.version == "" {
+	if len(e.version) <= len(`""`) {
 		return mcp.InvalidParams("params._meta needs the string %q", mcp.MetaProtocolVersion)
 	}
 	if !e.caps {

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -37,31 +39,32 @@ func checkHeaders(req *rpc.Request, e envelope) *rpc.Error {
 	if err := checkPlain(req.Header, headerVersion, e.version); err != nil {
 		return err
 	}
-	if err := checkPlain(req.Header, headerMethod, req.Method); err != nil {
-		return err
+	if v, lines := header(req.Header, headerMethod); lines != 1 {
+		return missingHeader(headerMethod, lines)
+	} else if v != req.Method {
+		return mismatch(headerMethod, v, req.Method)
 	}
 	m, _ := mcp.MethodByName(req.Method)
 	if m.NameParam == "" {
 		return nil
 	}
-	name, named := stringValue(req.Param(m.NameParam))
-	return checkEncoded(req.Header, headerName, name, named)
+	return checkEncoded(req.Header, headerName, req.Param(m.NameParam))
 }
 
-func checkPlain(h http.Header, name, body string) *rpc.Error {
+func checkPlain(h http.Header, name string, body jsontext.Value) *rpc.Error {
 	v, lines := header(h, name)
 	if lines != 1 {
 		return missingHeader(name, lines)
 	}
-	if v != body {
-		return mismatch(name, v, body)
+	if !saysText(body, v) {
+		return mismatch(name, v, textOf(body))
 	}
 	return nil
 }
 
-// checkEncoded is for headers whose value may be Base64 between marks. named
-// says whether the body has the value at all.
-func checkEncoded(h http.Header, name, body string, named bool) *rpc.Error {
+// checkEncoded is for headers whose value may be Base64 between marks.
+func checkEncoded(h http.Header, name string, body jsontext.Value) *rpc.Error {
+	named := body.Kind() == '"'
 	raw, lines := header(h, name)
 	if lines == 0 && !named {
 		return nil // that the body lacks it is said by who reads the body
@@ -73,10 +76,15 @@ func checkEncoded(h http.Header, name, body string, named bool) *rpc.Error {
 	if err != nil {
 		return mcp.HeaderMismatch("%s cannot be read: %w", name, err)
 	}
-	if !named || v != body {
-		return mismatch(name, v, body)
+	if !named || !saysText(body, v) {
+		return mismatch(name, v, textOf(body))
 	}
 	return nil
+}
+
+func textOf(v jsontext.Value) string {
+	text, _ := rpc.Unquote(v)
+	return text
 }
 
 func missingHeader(name string, lines int) *rpc.Error {
