@@ -12,20 +12,20 @@ import (
 	"github.com/tenon-mcp/tenon/rpc"
 )
 
-// Call is one request, as the code that answers it sees it. Its fields are to
-// be read only; its methods may be called from several goroutines at once, and
+// Call is one request, as the code that answers it sees it. Its fields, and what
+// they point to, are to be read only; its methods may be called from several goroutines at once, and
 // do nothing once the request is answered.
 type Call struct {
 	// Method is the row of the request's method. For a method of an extension
 	// it has only the name.
-	Method mcp.Method
+	Method *mcp.Method
 	// Version is the revision that the client speaks.
 	Version mcp.Version
 	// Client is who the client says it is: for display and logs, never for
 	// decisions. It may be empty.
-	Client mcp.Implementation
+	Client *mcp.Implementation
 	// Capabilities are what the client can be asked.
-	Capabilities mcp.ClientCapabilities
+	Capabilities *mcp.ClientCapabilities
 	// Params are decoded: *mcp.CallToolParams for tools/call and so on, a
 	// jsontext.Value for a method of an extension.
 	Params any
@@ -81,14 +81,30 @@ func CallFrom(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
 		return c
 	}
-	return &Call{progress: math.Inf(-1)}
+	c := &Call{Method: new(mcp.Method), progress: math.Inf(-1)}
+	c.from(nil, nil)
+	return c
+}
+
+// from says who asks. Nil is somebody who does not say.
+func (c *Call) from(client *mcp.Implementation, can *mcp.ClientCapabilities) {
+	if c.Client = client; client == nil {
+		c.Client = new(mcp.Implementation)
+	}
+	if c.Capabilities = can; can == nil {
+		c.Capabilities = new(mcp.ClientCapabilities)
+	}
 }
 
 // newCall returns the call of a request. Its error is for the client.
 func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) (*Call, error) {
-	c := &Call{
-		Method: mcp.Method{Name: req.Method}, Header: req.Header,
-		session: ss, peer: peer, req: req, progress: math.Inf(-1),
+	c := &Call{Header: req.Header, session: ss, peer: peer, req: req, progress: math.Inf(-1)}
+	if m, ok := methods[req.Method]; ok {
+		c.Method = &m.row
+	} else {
+		row, _ := mcp.MethodByName(req.Method)
+		row.Name = req.Method
+		c.Method = &row
 	}
 	c.ctx = callContext{ctx, c}
 	if err := c.meta.Read(req); err != nil {

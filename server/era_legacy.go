@@ -22,7 +22,8 @@ func (legacy) open(c *Call) error {
 	ss := c.session
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
-	c.Version, c.Client, c.Capabilities = ss.version, ss.client, ss.capabilities
+	c.Version = ss.version
+	c.from(ss.client, ss.capabilities)
 	switch {
 	case c.req.Method == mcp.MethodInitialize && ss.version != "":
 		return rpc.Errorf(rpc.CodeInvalidRequest, "already initialized: open another connection for another session")
@@ -43,6 +44,7 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 	}
 	s := ss.server
 	version := mcp.Negotiate(p.ProtocolVersion)
+	client, capabilities := p.ClientInfo, p.Capabilities
 	f := s.features.Load()
 	sub := s.hub.newSubscriber(sessionFilter(&f.capabilities), s.opts.Limits)
 	sub.deliver = func() { ss.deliver(sub) }
@@ -52,10 +54,11 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 		ss.mu.Unlock()
 		return nil, rpc.Errorf(rpc.CodeInvalidRequest, "already initialized: open another connection for another session")
 	}
-	ss.version, ss.client, ss.capabilities, ss.level = version, p.ClientInfo, p.Capabilities, defaultLevel
+	ss.version, ss.client, ss.capabilities, ss.level = version, &client, &capabilities, defaultLevel
 	ss.sub, ss.initID = sub, c.req.ID
 	ss.mu.Unlock()
-	c.Version, c.Client, c.Capabilities = version, p.ClientInfo, p.Capabilities
+	c.Version = version
+	c.from(&client, &capabilities)
 
 	s.hub.join(sub)
 	if ss.ctx.Err() != nil { // the connection ended, and end did not see sub

@@ -30,10 +30,8 @@ func (modern) open(c *Call) error {
 		}
 		return mcp.UnsupportedVersion(meta.Version, versions)
 	}
-	c.Version, c.Capabilities = meta.Version, *meta.Capabilities
-	if meta.Client != nil {
-		c.Client = *meta.Client
-	}
+	c.Version = meta.Version
+	c.from(meta.Client, meta.Capabilities)
 	return nil
 }
 

@@ -167,11 +167,10 @@ func (s *Server) method(c *Call) (*method, bool) {
 	m, ok := methods[c.req.Method]
 	if !ok {
 		if m, ok = f.methods[c.req.Method]; ok {
-			c.Method = m.row
+			c.Method = &m.row
 		}
 		return m, ok
 	}
-	c.Method = m.row
 	if !m.row.FromClient(c.Version) {
 		return m, false
 	}

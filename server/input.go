@@ -138,7 +138,7 @@ func checkElicited(c *Call, key string, p *mcp.ElicitParams, res *mcp.ElicitResu
 
 // checkCapabilities finds all that the client would have had to declare.
 func checkCapabilities(c *Call, qs []Question) error {
-	have := &c.Capabilities
+	have := c.Capabilities
 	var missing mcp.ClientCapabilities
 	for _, q := range qs {
 		switch {

@@ -22,8 +22,8 @@ type session struct {
 
 	mu           sync.Mutex
 	version      mcp.Version // "" = not initialized
-	client       mcp.Implementation
-	capabilities mcp.ClientCapabilities
+	client       *mcp.Implementation
+	capabilities *mcp.ClientCapabilities
 	level        mcp.LoggingLevel
 	initID       rpc.ID      // of initialize, while it is answered
 	sub          *subscriber // made by initialize
@@ -158,7 +158,6 @@ func (ss *session) callback(method string, f func(context.Context, *Call)) {
 	if err != nil || c.era.open(c) != nil {
 		return // not initialized
 	}
-	c.Method, _ = mcp.MethodByName(method)
 	ss.queue(method, func() { f(&c.ctx, c) })
 }
 
