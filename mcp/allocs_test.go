@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 // The race detector allocates, and so these tests are not built with it.
@@ -20,15 +22,16 @@ func allocations(t *testing.T, most float64, f func()) {
 
 // What is kept of a call's params: its name, and what its _meta says.
 func TestHotReadingAllocations(t *testing.T) { //nolint:paralleltest // it counts
-	params := jsontext.Value(modernCall)
-	allocations(t, 4, func() {
+	req := &rpc.Request{Params: jsontext.Value(modernCall)}
+	allocations(t, 1, func() {
 		var p CallToolParams
-		if err := DecodeParams(params, &p); err != nil {
+		if err := DecodeParams(req, &p); err != nil {
 			t.Fatal(err)
 		}
 	})
-	allocations(t, 6, func() {
-		if _, err := ReadRequestMeta(params); err != nil {
+	allocations(t, 3, func() {
+		var m RequestMeta
+		if err := m.Read(req); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -9,49 +9,52 @@ import (
 // A gate counts what is inside, and can be shut: what is inside may finish,
 // nothing more comes in. The zero gate is open.
 type gate struct {
+	n     atomic.Int64
+	shut  atomic.Bool
+	once  sync.Once
 	mu    sync.Mutex
-	n     int
-	shut  bool
-	empty chan struct{} // closed when shut and n == 0; made by close
+	empty chan struct{} // closed when shut and n was 0
 }
 
 // enter reports whether the gate is open. Whoever entered must leave.
 func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.shut {
-		return false
+	g.n.Add(1)
+	if !g.shut.Load() {
+		return true
 	}
-	g.n++
-	return true
+	g.leave()
+	return false
 }
 
 func (g *gate) leave() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.n--; g.n == 0 && g.shut {
-		close(g.empty)
+	if g.n.Add(-1) == 0 && g.shut.Load() {
+		g.once.Do(func() { close(g.emptied()) })
 	}
 }
 
 // close shuts the gate. It may be called more than once.
 func (g *gate) close() {
+	g.shut.Store(true)
+	if g.n.Load() == 0 {
+		g.once.Do(func() { close(g.emptied()) })
+	}
+}
+
+// emptied returns the channel, which is made when it is first needed.
+func (g *gate) emptied() chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shut {
-		return
+	if g.empty == nil {
+		g.empty = make(chan struct{})
 	}
-	g.shut, g.empty = true, make(chan struct{})
-	if g.n == 0 {
-		close(g.empty)
-	}
+	return g.empty
 }
 
 // wait returns when a shut gate has nothing inside any more, or with the error
 // of ctx.
 func (g *gate) wait(ctx context.Context) error {
 	select {
-	case <-g.empty:
+	case <-g.emptied():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -46,7 +46,7 @@ func (h *Handler) readInTime(w http.ResponseWriter, r *http.Request, body io.Rea
 	if !h.boundsBody(r) {
 		return readAll(body, r.ContentLength)
 	}
-	slow := &slowBody{w: w, until: time.Now().Add(h.opt.Limits.BodyTime)}
+	slow := &slowBody{w: w}
 	h.bodies.add(slow)
 	defer slow.done()
 	defer h.bodies.remove(slow)
@@ -100,19 +100,22 @@ func (h *Handler) boundsBody(r *http.Request) bool {
 // a deadline for each would be work for nothing: a wheel looks after them, and
 // the connection gets a deadline when the time is up.
 type slowBody struct {
-	w     http.ResponseWriter
-	until time.Time
+	w http.ResponseWriter
 
-	mu   sync.Mutex
-	read bool // w is not ours any more
+	mu    sync.Mutex
+	turns int  // of the wheel
+	read  bool // w is not ours any more
 }
+
+// bodyTurns is into how many turns of the wheel BodyTime is cut.
+const bodyTurns = 8
 
 // expire ends the reading of a body that takes too long.
 func (b *slowBody) expire() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now := time.Now(); !b.read && now.After(b.until) {
-		_ = http.NewResponseController(b.w).SetReadDeadline(now)
+	if b.turns++; b.turns > bodyTurns && !b.read {
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Now())
 	}
 }
 

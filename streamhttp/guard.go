@@ -130,8 +130,11 @@ type accepts struct{ json, sse bool }
 // for everything. explicit is false where text/event-stream is not named.
 func parseAccept(r *http.Request) (a accepts, explicit bool) {
 	values := r.Header["Accept"]
-	if len(values) == 0 {
+	switch {
+	case len(values) == 0:
 		return accepts{true, true}, false
+	case len(values) == 1 && values[0] == bothTypes: // what nearly all clients send
+		return accepts{true, true}, true
 	}
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, ",") {

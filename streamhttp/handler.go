@@ -47,7 +47,7 @@ type Handler struct {
 	closing  atomic.Bool
 	idle     chan struct{} // gets a value when the last request leaves a closing handler
 
-	mu       sync.Mutex
+	mu       sync.RWMutex
 	sessions map[string]*session
 	sse2024  map[string]*sseSession
 }
@@ -63,7 +63,7 @@ func NewHandler(b rpc.Binder, opts *Options) *Handler {
 	h.draining, h.drain = context.WithCancel(h.ctx)
 	h.keepAlive = wheel[*sseWriter]{every: h.opt.Limits.KeepAlive, visit: (*sseWriter).keepAlive}
 	h.reaper = wheel[*Handler]{every: reapEvery(h.opt.Limits.SessionIdle), visit: (*Handler).reap}
-	h.bodies = wheel[*slowBody]{every: max(h.opt.Limits.BodyTime/8, time.Millisecond), visit: (*slowBody).expire}
+	h.bodies = wheel[*slowBody]{every: max(h.opt.Limits.BodyTime/bodyTurns, time.Millisecond), visit: (*slowBody).expire}
 	h.stateless = &stateless{log: h.opt.given}
 	h.stateless.ctx, h.stateless.cancel = context.WithCancelCause(h.ctx)
 	h.modern = b.Bind(h.draining, h.stateless)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenon-mcp/tenon/mcp"
@@ -26,17 +27,17 @@ type session struct {
 	rev       mcp.Revision // what initialize agreed on; set before the ID is known to anybody
 
 	calls    rpc.Calls    // requests of the server that wait for the client
-	inflight rpc.Inflight // requests of the client that are being handled
+	inflight rpc.Inflight // requests of the client that are not answered
+	handled  atomic.Int64 // requests whose handler runs, cancelled ones too
 
-	mu       sync.Mutex
-	batch    bool
-	ended    bool
-	active   int       // requests, streams and writes that use the session now
-	requests int       // of them, requests being handled
-	used     bool      // the client came back after initialize
-	last     time.Time // when active became zero
-	streams  uint64    // how many POST streams there were
-	tracks   map[uint64]*track
+	mu      sync.Mutex
+	batch   bool
+	ended   bool
+	active  int       // requests, streams and writes that use the session now
+	used    bool      // the client came back after initialize
+	last    time.Time // when active became zero
+	streams uint64    // how many POST streams there were
+	tracks  map[uint64]*track
 }
 
 var (
@@ -120,9 +121,9 @@ func (h *Handler) find(r *http.Request) (*session, *refusal) {
 	if lines == 0 {
 		return nil, missingSession(r)
 	}
-	h.mu.Lock()
+	h.mu.RLock()
 	s := h.sessions[id]
-	h.mu.Unlock()
+	h.mu.RUnlock()
 	if s == nil || s.principal != h.opt.principal(r) || !s.enter(true) {
 		return nil, refuse(http.StatusNotFound, "no such session: open a new one with initialize, without "+headerSession)
 	}
@@ -253,17 +254,11 @@ func (s *session) Close() error {
 // startRequest counts a request of the client and reports whether there is
 // room.
 func (s *session) startRequest() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if over(s.requests+1, s.h.opt.Limits.SessionRequests) {
+	if over(s.handled.Add(1), int64(s.h.opt.Limits.SessionRequests)) {
+		s.endRequest()
 		return false
 	}
-	s.requests++
 	return true
 }
 
-func (s *session) endRequest() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.requests--
-}
+func (s *session) endRequest() { s.handled.Add(-1) }
