@@ -23,7 +23,7 @@ func allocations(t *testing.T, most float64, f func()) {
 // What is kept of a call's params: its name, and what its _meta says.
 func TestHotReadingAllocations(t *testing.T) { //nolint:paralleltest // it counts
 	req := &rpc.Request{Params: jsontext.Value(modernCall)}
-	allocations(t, 1, func() {
+	allocations(t, 2, func() {
 		var p CallToolParams
 		if err := DecodeParams(req, &p); err != nil {
 			t.Fatal(err)
