@@ -60,6 +60,7 @@ func (l legacy) initialize(ctx context.Context, c *Client, v mcp.Version) (*sess
 func (legacy) opened(ctx context.Context, c *Client, s *session) error {
 	conn := c.connection()
 	conn.AllowBatch(s.rev.Batch)
+	rpc.ErrorIDNull(conn, s.rev.ErrorIDNull)
 	if err := conn.Notify(ctx, &rpc.Request{Method: mcp.NotificationInitialized, Header: s.header}); err != nil {
 		return fmt.Errorf("client: %s: %w", mcp.NotificationInitialized, err)
 	}

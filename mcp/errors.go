@@ -87,6 +87,25 @@ func joinVersions(vs []Version) string {
 	return b.String()
 }
 
+// NotInRevision returns the error for a question that revision v does not have,
+// whatever its client declares, and nil where it has all of need. Like that of
+// [MissingCapability] it matches [ErrMissingCapability].
+func NotInRevision(v Version, need ClientCapabilities) *rpc.Error {
+	h := has(v)
+	var lacks string
+	switch e, s := need.Elicitation, need.Sampling; {
+	case e != nil && h.no(partElicitation):
+		lacks = "elicitation"
+	case e != nil && e.URL != nil && h.no(partElicitModes):
+		lacks = "elicitation of URLs"
+	case s != nil && s.Tools != nil && h.no(partSamplingTools):
+		lacks = "sampling with tools"
+	default:
+		return nil
+	}
+	return rpc.Errorf(CodeMissingCapability, "revision %s has no %s", v, lacks).WithData(CapabilityData{Required: need})
+}
+
 // MissingCapability returns the error for a modern request whose client did
 // not declare what is needed to answer it.
 func MissingCapability(need ClientCapabilities) *rpc.Error {

@@ -106,3 +106,31 @@ func TestIsNotFound(t *testing.T) {
 		t.Error("another error is not-found")
 	}
 }
+
+func TestNotInRevision(t *testing.T) {
+	t.Parallel()
+	form := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &mcp.Support{}}}
+	url := mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{URL: &mcp.Support{}}}
+	tools := mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Support{}}}
+	for _, tt := range []struct {
+		v    mcp.Version
+		need mcp.ClientCapabilities
+		want string
+	}{
+		{mcp.V20241105, form, "revision 2024-11-05 has no elicitation"},
+		{mcp.V20250326, url, "revision 2025-03-26 has no elicitation"},
+		{mcp.V20250618, form, ""},
+		{mcp.V20250618, url, "revision 2025-06-18 has no elicitation of URLs"},
+		{mcp.V20250618, tools, "revision 2025-06-18 has no sampling with tools"},
+		{mcp.V20251125, url, ""},
+		{mcp.V20251125, tools, ""},
+		{mcp.V20241105, mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}, Roots: &mcp.RootsCapability{}}, ""},
+	} {
+		err := mcp.NotInRevision(tt.v, tt.need)
+		switch {
+		case err == nil && tt.want == "":
+		case err == nil || err.Message != tt.want || !errors.Is(err, mcp.ErrMissingCapability):
+			t.Errorf("%s: got %v, want %q", tt.v, err, tt.want)
+		}
+	}
+}

@@ -33,9 +33,12 @@ func cannotAsk(t *testing.T, e era, tool string) {
 	res, err := c.CallTool(t.Context(), call(tool, ""))
 	if e.modern() {
 		isCode(t, "a client that cannot be asked", err, mcp.CodeMissingCapability)
+		if err != nil && !strings.Contains(err.Error(), string(e.Version)) {
+			t.Errorf("the revision is not named: %v", err)
+		}
 		return
 	}
-	if err != nil || !res.IsError {
+	if err != nil || !res.IsError || !strings.Contains(textOf(t, res), string(e.Version)) {
 		t.Errorf("a client that cannot be asked: %+v, %v", res, err)
 	}
 }
@@ -47,6 +50,12 @@ func TestElicitation(t *testing.T) {
 		addTool(e, "ask", func(ctx context.Context, _ none) (string, error) {
 			runs.Add(1)
 			res, err := server.CallFrom(ctx).Elicit(ctx, "who", form(nameField))
+			if err != nil && !errors.Is(err, server.ErrInputRequired) {
+				none := fmt.Sprintf("revision %s has no elicitation", e.Version)
+				if !errors.Is(err, mcp.ErrMissingCapability) || strings.Contains(err.Error(), none) == e.since(mcp.V20250618) {
+					t.Errorf("the handler's error: %v", err)
+				}
+			}
 			if err != nil {
 				return "", err
 			}

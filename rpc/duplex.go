@@ -72,6 +72,7 @@ type Duplex struct {
 	calls    Calls
 	inflight Inflight
 	batches  atomic.Bool
+	nullIDs  atomic.Bool
 
 	ctx      context.Context // ends with the connection
 	cancel   context.CancelCauseFunc
@@ -354,6 +355,24 @@ func (d *Duplex) skip(bad *DecodeError) *Response {
 	res := bad.Reply()
 	if res != nil && res.ID.IsZero() && d.opts.SkipUnreadable {
 		return nil
+	}
+	return d.unidentified(res)
+}
+
+// ErrorIDNull says how errors are sent on c from now on that answer a message
+// whose ID could not be read: with "id":null, as JSON-RPC 2.0 (section 5) and
+// revisions until 2025-06-18 have it, or without. A new connection leaves it
+// out. Where c has no such errors nothing happens.
+func ErrorIDNull(c Conn, null bool) {
+	if d, ok := c.(*Duplex); ok {
+		d.nullIDs.Store(null)
+	}
+}
+
+// unidentified gives a response without ID the one that it is sent with.
+func (d *Duplex) unidentified(res *Response) *Response {
+	if res != nil && res.ID.IsZero() && d.nullIDs.Load() {
+		res.ID = NullID()
 	}
 	return res
 }

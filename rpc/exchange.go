@@ -297,7 +297,7 @@ func (d *Duplex) writeRefusals() {
 // batch answers a batch with a batch, when all its requests are done.
 func (d *Duplex) batch(batch Batch) {
 	if !d.batches.Load() {
-		d.refuse(&Response{Error: ErrBatch})
+		d.refuse(d.unidentified(&Response{Error: ErrBatch}))
 		return
 	}
 	reply := &batchReply{out: make(Batch, len(batch)), left: len(batch)}

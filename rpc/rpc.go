@@ -35,6 +35,10 @@ func StringID(s string) ID {
 	return ID{string(b)}
 }
 
+// NullID is written as null. It is only sent, in errors that answer no readable
+// ID, where the revision wants that: what is received has the zero ID.
+func NullID() ID { return ID{"null"} }
+
 // IsZero reports whether there is no ID.
 func (id ID) IsZero() bool { return id.raw == "" }
 

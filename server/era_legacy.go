@@ -67,6 +67,7 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 	}
 	if r, ok := version.Revision(); ok {
 		ss.conn.AllowBatch(r.Batch)
+		rpc.ErrorIDNull(ss.conn, r.ErrorIDNull)
 	}
 	return &mcp.InitializeResult{
 		ProtocolVersion: version,
@@ -80,8 +81,8 @@ func (legacy) resume(context.Context, *Call, *mcp.Answers) error { return nil }
 
 func (legacy) ask(ctx context.Context, c *Call, qs []Question) error {
 	for _, q := range qs {
-		if row, ok := mcp.MethodByName(q.method); !ok || !row.FromServer(c.Version) {
-			return mcp.MissingCapability(q.need) // not in this revision
+		if err := mcp.NotInRevision(c.Version, q.need); err != nil {
+			return err
 		}
 	}
 	if err := checkCapabilities(c, qs); err != nil {

@@ -173,7 +173,9 @@ func checkCapabilities(c *Call, qs []Question) error {
 	if len(missing.Names()) == 0 {
 		return nil
 	}
-	return mcp.MissingCapability(missing)
+	err := mcp.MissingCapability(missing)
+	err.Message += fmt.Sprintf(" (revision %s)", c.Version)
+	return err
 }
 
 // Elicit asks the user of the client: with a form, or by sending them to a URL.
@@ -192,7 +194,8 @@ func checkCapabilities(c *Call, qs []Question) error {
 // after another works, and costs a round each; [Call.Ask] asks them together.
 //
 // A client that did not declare that it can be asked this way is not asked:
-// the error is [mcp.ErrMissingCapability] for errors.Is.
+// the error is [mcp.ErrMissingCapability] for errors.Is, and says whether it is
+// the client that lacks it or the revision.
 func (c *Call) Elicit(ctx context.Context, key string, p *mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	res := new(mcp.ElicitResult)
 	if err := c.Ask(ctx, ElicitQuestion(key, p, res)); err != nil {

@@ -161,6 +161,9 @@ func (s *session) serveBatch(w http.ResponseWriter, r *http.Request, batch rpc.B
 			s.calls.Deliver(m)
 		case *rpc.DecodeError:
 			if res := m.Reply(); res != nil {
+				if res.ID.IsZero() && s.rev.ErrorIDNull {
+					res.ID = rpc.NullID()
+				}
 				a.respond(r.Context(), &exchange{out: a}, res)
 			}
 		case *rpc.Request:

@@ -466,7 +466,7 @@ func TestServerBatch(t *testing.T) {
 		{"notifications", "[" + note + "," + note + "]", 202, nil},
 		{"responses", `[{"jsonrpc":"2.0","id":1,"result":{}}]`, 202, nil},
 		{"initialize", "[" + initBody("2025-03-26") + "]", 200, []string{"-32600"}},
-		{"bad element", "[" + echo + ",1]", 200, []string{`"id":1,"result"`, "-32600"}},
+		{"bad element", "[" + echo + ",1]", 200, []string{`"id":1,"result"`, `"id":null,"error":{"code":-32600`}},
 		{"streams", `[{"jsonrpc":"2.0","id":1,"method":"note"},` + strings.Replace(echo, "1", "2", 1) + "]", 200, []string{"data:", `"id":1,"result"`, `"id":2,"result"`, `"method":"n"`}},
 	}
 	for _, tt := range tests {
