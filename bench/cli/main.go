@@ -49,7 +49,12 @@ func main() {
 	callers := flag.Int("c", 1, "concurrent callers")
 	warm := flag.Int("warm", 500, "calls before the measuring")
 	profile := flag.String("cpuprofile", "", "file for a CPU profile of the measured calls")
+	allocs := flag.String("memprofile", "", "file for a profile of every allocation, those before the measured calls included")
 	flag.Parse()
+	if *allocs != "" {
+		runtime.MemProfileRate = 1
+		defer writeAllocs(*allocs)
+	}
 	if err := run(*url, *era, flag.Args(), *n, *callers, *warm, *profile); err != nil {
 		log.Fatal(err)
 	}
@@ -84,12 +89,23 @@ func run(url, era string, command []string, n, callers, warm int, profile string
 	return json.MarshalWrite(os.Stdout, l.measure(ctx, n))
 }
 
+func writeAllocs(name string) {
+	f, err := os.Create(name)
+	if err == nil {
+		err = pprof.Lookup("allocs").WriteTo(f, 0)
+	}
+	if err != nil {
+		log.Print(err)
+	}
+}
+
 func dialer(url string, command []string) rpc.Dialer {
 	if url == "" {
 		return &stdio.Command{Path: command[0], Args: command[1:], InheritEnv: true}
 	}
 	tr := http.DefaultTransport.(*http.Transport).Clone()
 	tr.MaxIdleConnsPerHost = 128 // the default of 2 would measure reconnects
+	tr.DisableCompression = true // as in the client that the others are compared with
 	return &streamhttp.Dialer{URL: url, Client: &http.Client{Transport: tr}}
 }
 
