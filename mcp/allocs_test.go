@@ -37,12 +37,29 @@ func TestHotReadingAllocations(t *testing.T) { //nolint:paralleltest // it count
 	})
 }
 
+// What is kept of a call's result: its blocks, their text, the _meta.
+func TestHotResultAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	for text, most := range map[string]float64{
+		`{"content":[{"type":"text","text":"hello"}]}`:                                                                                                   2,
+		`{"content":[{"type":"text","text":"a\nb"}],"structuredContent":{"sum":5.5}}`:                                                                    3,
+		`{"resultType":"complete","content":[{"type":"text","text":"hello"}],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}`: 4,
+	} {
+		v := jsontext.Value(text)
+		allocations(t, most+1, func() { // and the result itself
+			if err := DecodeResult(v, new(CallToolResult)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 // What is written goes into the buffer that is there.
 func TestHotWritingAllocations(t *testing.T) { //nolint:paralleltest // it counts
 	total, buf := 10.0, make([]byte, 0, 1024)
 	for _, m := range []interface{ AppendJSON([]byte) ([]byte, error) }{
 		&ProgressParams{ProgressToken: IntToken(1), Progress: 3, Total: &total},
 		&CallToolResult{Result: Result{ResultType: ResultComplete, Meta: Meta{MetaServerInfo: jsontext.Value(`{"name":"s","version":"1"}`)}}, Content: Contents{Text("hello")}},
+		&CallToolParams{Name: "echo", Arguments: jsontext.Value(`{"text":"hello"}`)},
 		&CallToolResult{Content: Contents{Text(`{"sum":5.5}`)}, StructuredContent: jsontext.Value(`{"sum":5.5}`)},
 	} {
 		allocations(t, 0, func() {

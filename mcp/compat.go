@@ -190,6 +190,9 @@ func (h part) answering(value any) any {
 func (h part) asking(value any) any {
 	switch x := value.(type) {
 	case *CallToolParams:
+		if x.Meta == nil && x.InputResponses == nil && x.RequestState == nil && x.Task == nil {
+			return x // as most are
+		}
 		c := *x
 		c.Params, c.Answers, c.Task = h.params(c.Params), h.answers(c.Answers), h.task(c.Task)
 		return &c

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -136,7 +137,7 @@ func plainString(v jsontext.Value, known func([]byte) string) (s string, ok bool
 		return "", false
 	}
 	text := v[1 : len(v)-1]
-	if slices.Contains(text, '\\') {
+	if bytes.IndexByte(text, '\\') >= 0 {
 		return "", false
 	}
 	if known != nil {

@@ -19,6 +19,10 @@ func FuzzHotReading(f *testing.F) {
 		`{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"}},"name":"a"}`,
 		`{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/clientInfo":{"name":"c","version":"1","title":"t"},"traceparent":"x"}}`,
 		`{"_meta":{"io.modelcontextprotocol/logLevel":"info","a/b":{"c": [1, 2]}}}`, `{"_meta":null}`, ` { "name" : "a" } `,
+		`{"content":[{"type":"text","text":"a"}],"isError":true}`, `{"content":[{"type":"text","text":"a\n\u00e9"},{"text":"b","type":"text"}],"structuredContent":{"a":[1]}}`,
+		`{"resultType":"complete","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}`, `{"content":{"type":"text","text":"a"}}`,
+		`{"content":[{"type":"text","text":"\ud800"}]}`, `{"content":[{"type":"text"}]}`, `{"content":[{"type":"image","data":"","mimeType":"a"}]}`,
+		`{"content":[{"type":"text","text":"a","annotations":{}}],"isError":1}`, `{"resultType":"input_required","requestState":"s"}`, `{"content":null,"structuredContent":null}`,
 		`{"name":"a","task":{"ttl":1}}`, `{"name":"a","inputResponses":{"k":{}},"requestState":"s"}`, `{"name":"a","x":1}`,
 	} {
 		f.Add([]byte(s))
@@ -39,6 +43,15 @@ func FuzzHotReading(f *testing.F) {
 			t.Fatalf("%s: fast %v, slow %v", b, fastErr, slowErr)
 		}
 		if diff := cmp.Diff(slow, fast, same); slowErr == nil && diff != "" {
+			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
+		}
+
+		var fastResult, slowResult CallToolResult
+		fastErr, slowErr = DecodeResult(params, &fastResult), json.Unmarshal(params, &slowResult, received)
+		if (fastErr == nil) != (slowErr == nil) {
+			t.Fatalf("%s: fast %v, slow %v", b, fastErr, slowErr)
+		}
+		if diff := cmp.Diff(slowResult, fastResult, same); slowErr == nil && diff != "" {
 			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
 		}
 
@@ -96,6 +109,42 @@ func TestHotWriting(t *testing.T) {
 	} {
 		if got, err := r.AppendJSON([]byte("x")); err == nil || string(got) != "x" {
 			t.Errorf("%+v: %s, %v", r, got, err)
+		}
+	}
+}
+
+func TestHotParams(t *testing.T) {
+	t.Parallel()
+	state := "s"
+	for _, p := range []*CallToolParams{
+		{},
+		{Name: "a\n\"é"},
+		{Name: "a", Arguments: jsontext.Value("{\n\"a\": [1]}")},
+		{Name: "a", Params: Params{Meta: Meta{"b": jsontext.Value(`{"x": 1}`), "a": jsontext.Value("null")}}},
+		{Name: "a", Params: Params{Extra: jsontext.Value(`{"z":1}`)}},
+		{Name: "a", Answers: Answers{RequestState: &state}},
+		{Name: "a", Task: &TaskMetadata{}},
+	} {
+		got, err := p.AppendJSON([]byte("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := json.Marshal(p, json.Deterministic(true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sameJSON(got[1:], want) {
+			t.Errorf("%s, want %s", got[1:], want)
+		}
+	}
+	for _, p := range []*CallToolParams{
+		{Name: "\xff"},
+		{Arguments: jsontext.Value("{")},
+		{Arguments: jsontext.Value("")},
+		{Params: Params{Meta: Meta{"a": jsontext.Value("}")}}},
+	} {
+		if got, err := p.AppendJSON([]byte("x")); err == nil || string(got) != "x" {
+			t.Errorf("%+v: %s, %v", p, got, err)
 		}
 	}
 }

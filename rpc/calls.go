@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+
+	"github.com/tenon-mcp/tenon/internal/lazy"
 )
 
 // Calls pairs responses with the calls that wait for them, on a channel that
@@ -28,6 +30,7 @@ type PendingCall struct {
 	calls *Calls
 	req   *Request
 	ended chan ended // has room for the one value it is sent
+	leave func()     // ends the wait with context.Canceled; made once
 }
 
 // ended is how a call ended: with a response or with an error of this side.
@@ -69,7 +72,13 @@ func (c *Calls) Start(req *Request) (*PendingCall, error) {
 func (c *Calls) pending() *PendingCall {
 	last := len(c.free) - 1
 	if last < 0 {
-		return &PendingCall{calls: c, ended: make(chan ended, 1)}
+		p := &PendingCall{calls: c, ended: make(chan ended, 1)}
+		p.leave = func() {
+			if p.abandon() {
+				p.ended <- ended{err: context.Canceled}
+			}
+		}
+		return p
 	}
 	p := c.free[last]
 	c.free = c.free[:last]
@@ -153,19 +162,32 @@ func (c *Calls) Issued(id ID) bool {
 // failed with, or the error of ctx when that ends first; an answer that comes
 // later is dropped.
 func (p *PendingCall) Wait(ctx context.Context, result any) error {
-	var e ended
-	select {
-	case e = <-p.ended:
-	case <-ctx.Done():
-		if p.abandon() {
-			p.calls.recycle(p)
-			return ctx.Err()
-		}
-		e = <-p.ended // it came at the same moment
-	}
+	e := p.wait(ctx)
 	req := p.req
 	p.calls.recycle(p)
 	return e.outcome(req, result)
+}
+
+// wait returns how the call ended. A lazy context stays what it is: the call is
+// told of its end, and only its parent is waited for.
+func (p *PendingCall) wait(ctx context.Context) ended {
+	if l, ok := ctx.(*lazy.Context); ok && l.Tell(p.leave) {
+		defer l.Tell(nil)
+		ctx = l.Parent
+	}
+	done := ctx.Done()
+	if done == nil {
+		return <-p.ended
+	}
+	select {
+	case e := <-p.ended:
+		return e
+	case <-done:
+		if p.abandon() {
+			return ended{err: ctx.Err()}
+		}
+		return <-p.ended // it came at the same moment
+	}
 }
 
 // Unsent ends the call because sending it failed with err, and returns err, or,

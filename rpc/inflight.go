@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/tenon-mcp/tenon/internal/lazy"
 )
 
 // ErrEnded is returned for what is to be sent for a request that was answered
@@ -27,7 +29,7 @@ type Inflight struct {
 type Ticket struct {
 	in  *Inflight
 	id  ID
-	ctx lazyContext // ends with the request
+	ctx lazy.Context // ends with the request
 
 	mu      sync.Mutex
 	over    bool          // answered or cancelled
@@ -46,7 +48,7 @@ func (f *Inflight) Add(ctx context.Context, t *Ticket, id ID) error {
 	if f.open == nil {
 		f.open = make(map[ID]*Ticket)
 	}
-	t.in, t.id, t.ctx.parent = f, id, ctx
+	t.in, t.id, t.ctx.Parent = f, id, ctx
 	f.open[id] = t
 	return nil
 }
@@ -62,7 +64,7 @@ func (f *Inflight) Cancel(id ID, cause error) bool {
 	if t == nil || !t.end() {
 		return false
 	}
-	t.ctx.end(cause)
+	t.ctx.End(cause)
 	return true
 }
 
@@ -74,7 +76,7 @@ func (f *Inflight) CancelAll(cause error) {
 	f.mu.Unlock()
 	for _, t := range open {
 		if t.end() {
-			t.ctx.end(cause)
+			t.ctx.End(cause)
 		}
 	}
 }
@@ -151,7 +153,7 @@ func (t *Ticket) Finish() bool {
 		t.sent = sent
 	}
 	t.mu.Unlock()
-	t.ctx.end(ErrEnded)
+	t.ctx.End(ErrEnded)
 	if sent != nil {
 		<-sent
 	}

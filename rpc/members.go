@@ -30,8 +30,34 @@ func Members(v jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
 	}
 }
 
-// An Appender is a result that writes its JSON by itself: faster than by
-// reflection, for what is sent most. AppendJSON appends one line of valid JSON to
+// Elements yields the elements of a JSON array as they stand in v. What is no
+// array has no elements. v must be valid JSON.
+func Elements(v jsontext.Value) iter.Seq[jsontext.Value] {
+	return func(yield func(jsontext.Value) bool) {
+		i := skipSpace(v, 0)
+		if i >= len(v) || v[i] != '[' {
+			return
+		}
+		for i = skipSpace(v, i+1); i < len(v) && v[i] != ']'; i = skipSpace(v, i) {
+			end := skipValue(v, i)
+			if !yield(v[i:end:end]) {
+				return
+			}
+			if i = skipSpace(v, end); i < len(v) && v[i] == ',' {
+				i++
+			}
+		}
+	}
+}
+
+// A ResultReader is a result that reads its JSON by itself, as an [Appender]
+// writes it. v is valid JSON, as [Decode] validates it, and may be kept.
+type ResultReader interface {
+	ReadResult(v jsontext.Value) error
+}
+
+// An Appender is a result, or params, that writes its JSON by itself: faster
+// than by reflection, for what is sent most. AppendJSON appends one line of valid JSON to
 // dst.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)

@@ -33,6 +33,22 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+func TestElements(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][]string{
+		`[]`: nil, ` [ ] `: nil, `{}`: nil, `1`: nil, ``: nil, `[`: nil, `[1`: {"1"},
+		`[1]`: {"1"}, `[ 1 , "a,]" ,[2,[3]],{"a":[4]} , null]`: {"1", `"a,]"`, "[2,[3]]", `{"a":[4]}`, "null"},
+	} {
+		var got []string
+		for v := range rpc.Elements(jsontext.Value(in)) {
+			got = append(got, string(v))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", in, diff)
+		}
+	}
+}
+
 func TestMembersEndsWhenTold(t *testing.T) {
 	t.Parallel()
 	n := 0

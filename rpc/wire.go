@@ -411,7 +411,8 @@ func Reply(req *Request, result any, err error) *Response {
 }
 
 // DecodeResult decodes the result of a received response into result, a
-// pointer or nil. It returns the response's error where it has one.
+// pointer or nil; a [ResultReader] reads it by itself. It returns the response's
+// error where it has one.
 func DecodeResult(res *Response, result any) error {
 	if res.Error != nil {
 		return res.Error
@@ -426,11 +427,17 @@ func DecodeResult(res *Response, result any) error {
 	case *jsontext.Value:
 		*to = raw
 		return nil
+	case ResultReader:
+		return decodeError(to.ReadResult(raw))
 	}
-	if err := json.Unmarshal(raw, result, received); err != nil {
-		return fmt.Errorf("decode result: %w", err)
+	return decodeError(json.Unmarshal(raw, result, received))
+}
+
+func decodeError(err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("decode result: %w", err)
 }
 
 // received holds for text that [Decode] has validated: names were compared

@@ -24,11 +24,12 @@ const module = "github.com/tenon-mcp/tenon"
 // layer first.
 var imports = map[string]struct{ own, others []string }{
 	// Layer 0: JSON-RPC, which knows nothing of MCP.
-	"rpc": {nil, []string{jsonV2}},
+	"rpc": {[]string{"internal/lazy"}, []string{jsonV2}},
 	// Layer 1: vocabulary and tables. mcp uses rpc for the wire form of errors.
 	"mcp": {[]string{"rpc"}, []string{jsonV2}},
 	// What two siblings share and users must not see.
 	"internal/schema": {nil, []string{jsonV2}},
+	"internal/lazy":   {nil, nil},
 	// Layer 2: siblings, which never import each other.
 	"server": {
 		[]string{"rpc", "mcp", "internal/"},

@@ -1,12 +1,14 @@
-package rpc
+package lazy_test
 
 import (
 	"context"
 	"errors"
 	"testing"
+
+	"github.com/tenon-mcp/tenon/internal/lazy"
 )
 
-// A lazyContext behaves like a context of package context, whatever is asked of
+// A lazy.Context behaves like a context of package context, whatever is asked of
 // it first.
 func TestLazyContext(t *testing.T) {
 	t.Parallel()
@@ -19,14 +21,14 @@ func TestLazyContext(t *testing.T) {
 		"cause":   func(ctx context.Context) { _ = context.Cause(ctx) },
 	}
 	ends := map[string]struct {
-		end   func(c *lazyContext, parent context.CancelCauseFunc)
+		end   func(c *lazy.Context, parent context.CancelCauseFunc)
 		cause error
 	}{
-		"not":    {func(*lazyContext, context.CancelCauseFunc) {}, nil},
-		"own":    {func(c *lazyContext, _ context.CancelCauseFunc) { c.end(mine) }, mine},
-		"parent": {func(_ *lazyContext, end context.CancelCauseFunc) { end(theirs) }, theirs},
-		"both":   {func(c *lazyContext, end context.CancelCauseFunc) { c.end(mine); end(theirs) }, mine},
-		"twice":  {func(c *lazyContext, _ context.CancelCauseFunc) { c.end(mine); c.end(theirs) }, mine},
+		"not":    {func(*lazy.Context, context.CancelCauseFunc) {}, nil},
+		"own":    {func(c *lazy.Context, _ context.CancelCauseFunc) { c.End(mine) }, mine},
+		"parent": {func(_ *lazy.Context, end context.CancelCauseFunc) { end(theirs) }, theirs},
+		"both":   {func(c *lazy.Context, end context.CancelCauseFunc) { c.End(mine); end(theirs) }, mine},
+		"twice":  {func(c *lazy.Context, _ context.CancelCauseFunc) { c.End(mine); c.End(theirs) }, mine},
 	}
 	for asked, ask := range asks {
 		for ended, e := range ends {
@@ -34,7 +36,7 @@ func TestLazyContext(t *testing.T) {
 				t.Parallel()
 				parent, end := context.WithCancelCause(context.WithValue(t.Context(), key{}, 1))
 				defer end(nil)
-				c := &lazyContext{parent: parent}
+				c := &lazy.Context{Parent: parent}
 				if ask(c); c.Value(key{}) != 1 {
 					t.Error("a value is missing")
 				}
@@ -67,14 +69,14 @@ func TestLazyContext(t *testing.T) {
 func TestLazyContextAllocations(t *testing.T) { //nolint:paralleltest // it counts
 	parent, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	contexts := make([]lazyContext, 101)
+	contexts := make([]lazy.Context, 101)
 	n := testing.AllocsPerRun(100, func() {
 		c := &contexts[0]
 		contexts = contexts[1:]
-		c.parent = parent
+		c.Parent = parent
 		_ = c.Err()
 		_ = c.Value(t)
-		c.end(ErrEnded)
+		c.End(errors.ErrUnsupported)
 	})
 	if n > 0 {
 		t.Errorf("%v allocations", n)
