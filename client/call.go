@@ -59,25 +59,24 @@ func AcceptResultType(types ...mcp.ResultType) CallOption {
 	return func(o *callOptions) { o.resultTypes = append(o.resultTypes, types...) }
 }
 
-func (c *Client) callOptions(opts []CallOption) callOptions {
-	o := callOptions{progress: c.opts.OnProgress, limits: c.limits}
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return o
-}
-
 // do runs one operation through the middleware.
 func (c *Client) do(ctx context.Context, method string, params, result any, opts []CallOption) error {
-	if v := reflect.ValueOf(params); v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("client: %s: params are nil; pass a %T that says what is meant", method, params)
+	return c.run(ctx, &Call{Method: method, Params: params, Result: result}, opts)
+}
+
+func (c *Client) run(ctx context.Context, call *Call, opts []CallOption) error {
+	if v := reflect.ValueOf(call.Params); v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("client: %s: params are nil; pass a %T that says what is meant", call.Method, call.Params)
 	}
-	o := c.callOptions(opts)
-	if err := checkLevel(o.logLevel); err != nil {
+	call.opts.progress, call.opts.limits = c.opts.OnProgress, c.limits
+	for _, opt := range opts {
+		opt(&call.opts)
+	}
+	if err := checkLevel(call.opts.logLevel); err != nil {
 		return err
 	}
-	row, _ := mcp.MethodByName(method)
-	call := &Call{Method: method, Params: params, Result: result, Meta: o.meta, row: row, opts: o, told: math.Inf(-1)}
+	call.Meta, call.told = call.opts.meta, math.Inf(-1)
+	call.row, _ = mcp.MethodByName(call.Method)
 	return (*c.chain.Load())(ctx, call)
 }
 
@@ -91,13 +90,14 @@ func (c *Client) send(ctx context.Context, call *Call) error {
 		params = mcp.Downgrade(c.Version(), params)
 	}
 	b, err := encodeParams(params, call.Meta, call.opts.manual)
+	defer b.free()
 	if err != nil {
 		return fmt.Errorf("client: encode params of %s: %w", call.Method, err)
 	}
 	var answers []byte
 	for round := 1; ; round++ {
-		a := &answer{call: call}
-		if err := c.attempt(ctx, call, b, answers, a); err != nil {
+		a, err := c.attempt(ctx, call, b, answers)
+		if err != nil {
 			return err
 		}
 		if !a.asksInput() {
@@ -117,45 +117,47 @@ func (c *Client) send(ctx context.Context, call *Call) error {
 
 // attempt sends one round. What can be put right is put right once: a revision
 // that the server took back, mirrored headers of a tool that changed.
-func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte, a *answer) error {
+func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte) (*answer, error) {
 	for again := true; ; again = false {
 		s := c.session.Load()
 		if s == nil {
-			return rpc.ErrClosed
+			return nil, rpc.ErrClosed
 		}
-		err := c.once(ctx, s, call, b, answers, a)
+		a, err := c.once(ctx, s, call, b, answers)
 		if err == nil || !again || !s.era.mend(ctx, c, s, call, err) {
-			return err
+			return a, err
 		}
 	}
 }
 
 // once sends one request, or serves it from the cache.
-func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answers []byte, a *answer) error {
+func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answers []byte) (*answer, error) {
 	if err := s.has(call.row); err != nil {
-		return err
+		return nil, err
 	}
-	a.modern = s.era.stamps()
+	f := &flight{answer: answer{call: call, modern: s.era.stamps()}}
 	key, cacheable := c.cacheKey(s, call, b, answers)
 	if cacheable && !call.opts.uncached {
 		if raw := c.cache.load(key); raw != nil {
-			return json.Unmarshal(raw, call.Result)
+			return &f.answer, json.Unmarshal(raw, call.Result)
 		}
 	}
-	a.keep = cacheable
-	generation := c.cache.generation(call.Method)
-	err := c.exchange(ctx, s, call, b, answers, a)
-	if err != nil {
-		c.forgetPages(call, b, err)
-		return err
+	f.keep = cacheable
+	generation := uint64(0)
+	if cacheable {
+		generation = c.cache.generation(call.Method)
 	}
-	if cacheable && a.kept != nil {
-		if a.head.Scope == mcp.CachePublic {
+	if err := c.exchange(ctx, s, f, b, answers); err != nil {
+		c.forgetPages(call, b, err)
+		return nil, err
+	}
+	if cacheable && f.kept != nil {
+		if f.head.Scope == mcp.CachePublic {
 			key.auth = ""
 		}
-		c.cache.store(generation, key, a.kept, ttlOf(a.head.TTLMs))
+		c.cache.store(generation, key, f.kept, ttlOf(f.head.TTLMs))
 	}
-	return nil
+	return &f.answer, nil
 }
 
 // cacheKey reports under which key the result may be kept; never that of a
@@ -196,24 +198,34 @@ type resultHead struct {
 	mcp.Cache
 }
 
-// UnmarshalJSONFrom implements [json.UnmarshalerFrom].
+// UnmarshalJSONFrom implements [json.UnmarshalerFrom]: not every connection
+// knows an [rpc.ResultReader].
 func (a *answer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	switch k := d.PeekKind(); {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	return a.ReadResult(v.Clone())
+}
+
+// ReadResult implements [rpc.ResultReader].
+func (a *answer) ReadResult(v jsontext.Value) error {
+	switch k := v.Kind(); {
 	case k == 'n' && !a.modern: // how some servers of old say that there is nothing to say
-		return d.SkipValue()
+		return nil
 	case k != '{':
 		return fmt.Errorf("the result of %s is no object", a.call.Method)
 	case a.modern:
-		return a.decodeModern(d)
+		return a.readModern(v)
 	case a.call.Result == nil:
-		return d.SkipValue()
+		return nil
 	}
-	return json.UnmarshalDecode(d, a.call.Result)
+	return mcp.DecodeResult(v, a.call.Result)
 }
 
-func (a *answer) decodeModern(d *jsontext.Decoder) error {
+func (a *answer) readModern(v jsontext.Value) error {
 	if r, ok := a.call.Result.(mcp.AnyResult); ok && !a.keep {
-		if err := json.UnmarshalDecode(d, r); err != nil {
+		if err := mcp.DecodeResult(v, r); err != nil {
 			return err
 		}
 		a.head.ResultType = r.CommonResult().ResultType
@@ -221,10 +233,6 @@ func (a *answer) decodeModern(d *jsontext.Decoder) error {
 			a.head.Questions = *q
 		}
 		return nil
-	}
-	v, err := d.ReadValue()
-	if err != nil {
-		return err
 	}
 	if err := json.Unmarshal(v, &a.head); err != nil {
 		return err
@@ -235,7 +243,7 @@ func (a *answer) decodeModern(d *jsontext.Decoder) error {
 	if a.keep && ttlOf(a.head.TTLMs) > 0 {
 		a.kept = v.Clone()
 	}
-	return json.Unmarshal(v, a.call.Result)
+	return mcp.DecodeResult(v, a.call.Result)
 }
 
 // questionsOf returns the part that asks of the results that may ask.

@@ -132,6 +132,7 @@ type Client struct {
 	logLevel atomic.Pointer[mcp.LoggingLevel] // modern: asked for with every request
 	lastID   atomic.Int64
 	flights  sync.Map // progress token to *flight
+	watch    *watch
 
 	// How many requests of the server are being answered, and when the last
 	// one was, on the clock of the client.
@@ -177,6 +178,7 @@ func newClient(opts *Options) *Client {
 	c.handlers = make(chan struct{}, o.Limits.Handlers)
 	c.cancels = make(chan struct{}, cancelsAtOnce)
 	c.ctx, c.stop = context.WithCancel(context.Background())
+	c.watch = newWatch(c)
 	send := Handler(c.send)
 	c.chain.Store(&send)
 	c.subs.init()
@@ -256,6 +258,7 @@ func (c *Client) shutDown() error {
 	c.mu.Unlock()
 	waitAtMost(c.byes.Wait, goodbyeWait)
 	c.stop()
+	defer c.watch.timer.Stop()
 	c.subs.endAll(rpc.ErrClosed)
 	var err error
 	done := waitAtMost(func() {

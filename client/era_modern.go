@@ -28,12 +28,12 @@ func (modern) capabilities(c *Client, _ mcp.Version) mcp.ClientCapabilities {
 
 func (modern) hello(ctx context.Context, c *Client, v mcp.Version) (*session, error) {
 	s := c.modernSession(v)
-	params, err := body{}.encode(s.identity, nil)
+	req, err := rpc.NewRequest(mcp.MethodDiscover, &sent{stamp: s.identity})
 	if err != nil {
 		return nil, err
 	}
+	req.Header = s.header
 	var raw jsontext.Value
-	req := &rpc.Request{Method: mcp.MethodDiscover, Params: params, Header: s.header}
 	if err := c.handshake(ctx, req, &raw); err != nil {
 		return nil, err
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 // body is the params of one operation, encoded once however often they are
@@ -18,6 +20,33 @@ import (
 type body struct {
 	members []byte // the members of params but those below, without braces
 	meta    []byte // the members of _meta, without braces
+
+	scratch *[]byte // what members are in, from scratches; nil: memory of their own
+}
+
+// scratches holds memory for what is copied once more before it is sent.
+var scratches = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxScratch is what is kept of it: more is for a call that is no usual one.
+const maxScratch = 64 << 10
+
+// free gives the memory back: b is not to be used any more.
+func (b body) free() {
+	if b.scratch != nil && cap(*b.scratch) <= maxScratch {
+		scratches.Put(b.scratch)
+	}
+}
+
+// write encodes params as they are.
+func (b *body) write(params any) (jsontext.Value, error) {
+	a, ok := params.(rpc.Appender)
+	if !ok {
+		return json.Marshal(params)
+	}
+	b.scratch = scratches.Get().(*[]byte)
+	v, err := a.AppendJSON((*b.scratch)[:0])
+	*b.scratch = v
+	return v, err
 }
 
 // The members that are spliced in anew with each attempt.
@@ -33,11 +62,11 @@ const (
 func encodeParams(params any, extra mcp.Meta, keepInput bool) (body, error) {
 	var b body
 	if params != nil {
-		v, err := json.Marshal(params)
+		v, err := b.write(params)
 		if err != nil {
 			return b, err
 		}
-		if b, err = splitParams(v, keepInput); err != nil {
+		if err = b.split(v, keepInput); err != nil {
 			return b, err
 		}
 	}
@@ -53,20 +82,20 @@ func encodeParams(params any, extra mcp.Meta, keepInput bool) (body, error) {
 	return b, err
 }
 
-func splitParams(v jsontext.Value, keepInput bool) (body, error) {
+func (b *body) split(v jsontext.Value, keepInput bool) error {
 	if v.Kind() == 'n' {
-		return body{}, nil
+		return nil
 	}
 	if v.Kind() != '{' {
-		return body{}, errors.New("params must be a JSON object")
+		return errors.New("params must be a JSON object")
 	}
 	// Most params have none of the special members: nothing is copied then.
 	if !bytes.Contains(v, []byte(`"_meta"`)) &&
 		(keepInput || !bytes.Contains(v, []byte(`"inputResponses"`)) && !bytes.Contains(v, []byte(`"requestState"`))) {
-		return body{members: inner(v)}, nil
+		b.members = inner(v)
+		return nil
 	}
-	var b body
-	err := eachMember(v, func(name string, raw jsontext.Value) {
+	return eachMember(v, func(name string, raw jsontext.Value) {
 		switch {
 		case name == memberMeta:
 			if raw.Kind() == '{' {
@@ -77,7 +106,6 @@ func splitParams(v jsontext.Value, keepInput bool) (body, error) {
 			b.members = appendMember(b.members, name, raw)
 		}
 	})
-	return b, err
 }
 
 // stamp is what the client itself says in _meta: the era's members, the token
@@ -93,31 +121,40 @@ func (s *stamp) add(name string, raw []byte) {
 	s.names = append(s.names, name)
 }
 
-// encode writes params with st in _meta and extra, which is members, beside
-// it. A member of the caller's _meta that st has is left out. It returns nil
-// where there is nothing to send.
-func (b body) encode(st stamp, extra []byte) (jsontext.Value, error) {
-	meta := b.meta
-	if len(meta) > 0 && len(st.names) > 0 {
+// sent is params as they are sent: body with stamp in _meta and extra, which is
+// members, beside it. A member of the caller's _meta that the stamp has is left
+// out.
+type sent struct {
+	body
+	stamp
+	extra []byte
+}
+
+// empty reports whether there is nothing to send.
+func (s *sent) empty() bool {
+	return len(s.stamp.members)+len(s.meta)+len(s.extra)+len(s.body.members) == 0
+}
+
+// AppendJSON implements [rpc.Appender].
+func (s *sent) AppendJSON(out []byte) ([]byte, error) {
+	meta := s.meta
+	if len(meta) > 0 && len(s.names) > 0 {
 		var err error
-		if meta, err = without(meta, func(name string) bool { return slices.Contains(st.names, name) }); err != nil {
-			return nil, err
+		if meta, err = without(meta, func(name string) bool { return slices.Contains(s.names, name) }); err != nil {
+			return out, err
 		}
 	}
-	n := len(st.members) + len(meta) + len(extra) + len(b.members)
-	if n == 0 {
-		return nil, nil
-	}
-	out := make([]byte, 0, n+len(`{"_meta":{,},,}`))
+	n := len(s.stamp.members) + len(meta) + len(s.extra) + len(s.body.members)
+	out = slices.Grow(out, n+len(`{"_meta":{,},,}`))
 	out = append(out, '{')
-	if len(st.members)+len(meta) > 0 {
+	if len(s.stamp.members)+len(meta) > 0 {
 		out = append(out, `"_meta":{`...)
-		out = appendMembers(out, st.members)
+		out = appendMembers(out, s.stamp.members)
 		out = appendMembers(out, meta)
 		out = append(out, '}')
 	}
-	out = appendMembers(out, extra)
-	out = appendMembers(out, b.members)
+	out = appendMembers(out, s.extra)
+	out = appendMembers(out, s.body.members)
 	return append(out, '}'), nil
 }
 

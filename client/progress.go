@@ -3,13 +3,13 @@ package client
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/tenon-mcp/tenon/internal/lazy"
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/rpc"
 )
@@ -35,41 +35,61 @@ func WithMaxTimeout(d time.Duration) CallOption {
 // timeLimits bound one request; zero is no limit.
 type timeLimits struct{ idle, total time.Duration }
 
+// flight is one request under way, and its answer: all that the client has of
+// it, in one piece of memory.
+type flight struct {
+	answer
+	req   rpc.Request
+	sent  sent                      // the params, until they are encoded
+	ctx   lazy.Context              // ends when the time is over
+	queue *fifo[mcp.ProgressParams] // nil where nobody asked for progress
+	last  atomic.Int64              // when progress came, on the clock of the client
+
+	begin time.Duration // on the clock of the client
+
+	// Of the watch.
+	watched    bool
+	prev, next *flight
+}
+
 // exchange sends one request and waits for its response.
-func (c *Client) exchange(ctx context.Context, s *session, call *Call, b body, answers []byte, a *answer) error {
+func (c *Client) exchange(ctx context.Context, s *session, f *flight, b body, answers []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	id := rpc.IntID(c.lastID.Add(1))
-	st := s.era.stamp(c, s, call)
-	fl := &flight{}
+	call := f.call
+	f.req.ID, f.req.Method, f.req.Header = id, call.Method, s.era.headers(c, s, call)
+	f.sent = sent{body: b, stamp: s.era.stamp(c, s, call), extra: answers}
 	if call.opts.progress != nil {
-		fl.queue = newFIFO[mcp.ProgressParams](c.opts.Limits.Queue)
-		st.add(mcp.MetaProgressToken, []byte(id.String()))
-		c.flights.Store(id, fl)
+		f.queue = newFIFO[mcp.ProgressParams](c.opts.Limits.Queue)
+		f.sent.add(mcp.MetaProgressToken, []byte(id.String()))
+		c.flights.Store(id, f)
+		defer c.flights.Delete(id)
 	}
-	params, err := b.encode(st, answers)
-	if err != nil {
-		c.flights.Delete(id)
-		return err
+	if !f.sent.empty() {
+		if err := f.req.SetParams(&f.sent); err != nil {
+			return err
+		}
+		f.sent = sent{}
 	}
-	req := &rpc.Request{ID: id, Method: call.Method, Params: params, Header: s.era.headers(c, s, call)}
-	return c.fly(ctx, req, a, fl, call)
+	return c.fly(ctx, f)
 }
 
 // fly makes the call under its time limits and delivers its progress.
-func (c *Client) fly(ctx context.Context, req *rpc.Request, a *answer, fl *flight, call *Call) error {
-	wctx, stop := c.watch(ctx, fl, call)
-	defer stop()
+func (c *Client) fly(ctx context.Context, f *flight) error {
+	f.ctx.Parent, f.ctx.Lent = ctx, true //nolint:fatcontext // f is new, and the context ends below
+	c.watch.add(f)
+	defer c.watch.remove(f)
+	defer f.ctx.End(nil)
 	conn := c.connection()
 	var err error
-	if fl.queue == nil {
-		err = conn.Call(wctx, req, a)
+	if f.queue == nil {
+		err = conn.Call(&f.ctx, &f.req, &f.answer)
 	} else {
-		err = fl.run(wctx, func(ctx context.Context) error { return conn.Call(ctx, req, a) }, call.tell)
-		c.flights.Delete(req.ID)
+		err = f.run(&f.ctx, func(ctx context.Context) error { return conn.Call(ctx, &f.req, &f.answer) }, f.call.tell)
 	}
-	return c.outcome(ctx, wctx, req, err)
+	return c.outcome(ctx, f, err)
 }
 
 // tell hands progress over if it grew since the last one.
@@ -83,30 +103,23 @@ func (call *Call) tell(p mcp.ProgressParams) {
 
 // outcome turns the end of a context into the error that says why, and tells
 // the server.
-func (c *Client) outcome(ctx, wctx context.Context, req *rpc.Request, err error) error {
+func (c *Client) outcome(ctx context.Context, f *flight, err error) error {
 	if errors.Is(err, rpc.ErrClosed) {
 		c.subs.endAll(err)
 		return err
 	}
-	if err == nil || wctx.Err() == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || f.ctx.Err() == nil || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	reason := "cancelled by the caller"
-	err = ctx.Err()
-	if t, ok := errors.AsType[*TimeoutError](context.Cause(wctx)); ok {
-		err, reason = t, "timed out"
+	if t, ok := errors.AsType[*TimeoutError](context.Cause(&f.ctx)); ok {
+		c.sendCancelled(&f.req, "timed out") //nolint:contextcheck // the time of ctx is over
+		return t
 	}
-	if err == nil { // the client was closed
-		return rpc.ErrClosed
+	if ctx.Err() != nil {
+		c.sendCancelled(&f.req, "cancelled by the caller") //nolint:contextcheck // ctx has ended: that is what is told
+		return ctx.Err()
 	}
-	c.sendCancelled(req, reason) //nolint:contextcheck // ctx has ended: that is what is told
-	return err
-}
-
-// flight is one request under way.
-type flight struct {
-	queue *fifo[mcp.ProgressParams] // nil where nobody asked for progress
-	last  atomic.Int64              // when progress came, on the clock of the client
+	return err // the connection gave the call up
 }
 
 // run makes the call on a goroutine that it waits for, and hands progress to
@@ -156,85 +169,4 @@ func (c *Client) progressed(ctx context.Context, params jsontext.Value) {
 	f := v.(*flight)
 	f.last.Store(int64(c.now()))
 	f.queue.push(ctx, p)
-}
-
-// watch returns a context that ends when the time of a request is over. The
-// clock stands while the client answers a request of the server: a person may
-// be thinking.
-func (c *Client) watch(ctx context.Context, f *flight, call *Call) (context.Context, func()) {
-	l := call.opts.limits
-	if l.idle == 0 && l.total == 0 {
-		return ctx, func() {}
-	}
-	wctx, cancel := context.WithCancelCause(ctx)
-	w := &watchdog{c: c, f: f, limits: l, method: call.Method, begin: c.now(), cancel: cancel}
-	w.mu.Lock()
-	w.timer = time.AfterFunc(w.rest(w.begin), w.check)
-	w.mu.Unlock()
-	return wctx, w.stop
-}
-
-// now is the time since the client was made: it does not jump.
-func (c *Client) now() time.Duration { return time.Since(c.start) }
-
-// watchdog has one timer, which is not touched when progress comes: it looks
-// up, when it fires, how long nothing happened.
-type watchdog struct {
-	c      *Client
-	f      *flight
-	limits timeLimits
-	method string
-	begin  time.Duration // on the clock of the client
-	cancel context.CancelCauseFunc
-
-	mu    sync.Mutex
-	timer *time.Timer
-	ended bool
-}
-
-// quiet returns since when nothing happened.
-func (w *watchdog) quiet(now time.Duration) time.Duration {
-	if w.c.answering.Load() > 0 {
-		return now
-	}
-	return max(w.begin, time.Duration(w.f.last.Load()), time.Duration(w.c.answered.Load()))
-}
-
-// rest returns how long it is until a limit is reached.
-func (w *watchdog) rest(now time.Duration) time.Duration {
-	switch l := w.limits; {
-	case l.total == 0:
-		return w.quiet(now) + l.idle - now
-	case l.idle == 0:
-		return w.begin + l.total - now
-	default:
-		return min(w.quiet(now)+l.idle, w.begin+l.total) - now
-	}
-}
-
-func (w *watchdog) check() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.ended {
-		return
-	}
-	now := w.c.now()
-	if d := w.rest(now); d > 0 {
-		w.timer.Reset(d)
-		return
-	}
-	w.ended = true
-	e := &TimeoutError{Method: w.method, After: w.limits.idle}
-	if w.limits.total > 0 && now >= w.begin+w.limits.total {
-		e.After, e.Hard = w.limits.total, true
-	}
-	w.cancel(e)
-}
-
-func (w *watchdog) stop() {
-	w.mu.Lock()
-	w.ended = true
-	w.mu.Unlock()
-	w.timer.Stop()
-	w.cancel(nil)
 }

@@ -192,11 +192,11 @@ func (modern) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscrip
 	if err != nil {
 		return nil, fmt.Errorf("client: %s: %w", call.Method, err)
 	}
-	params, err := b.encode(s.identity, nil)
+	req, err := rpc.NewRequest(call.Method, &sent{body: b, stamp: s.identity})
 	if err != nil {
-		return nil, fmt.Errorf("client: %s: %w", call.Method, err)
+		return nil, fmt.Errorf("client: %w", err)
 	}
-	req := &rpc.Request{ID: rpc.IntID(c.lastID.Add(1)), Method: call.Method, Params: params, Header: s.header}
+	req.ID, req.Header = rpc.IntID(c.lastID.Add(1)), s.header
 	sub := newSubscription(c)
 	sub.id = req.ID
 	lctx, cancel := context.WithCancel(c.ctx)

@@ -42,8 +42,13 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // have been carried out where an error says nothing of it, so nothing is sent
 // again by itself, except a call that the server refused for its headers.
 func (c *Client) CallTool(ctx context.Context, p *mcp.CallToolParams, opts ...CallOption) (*mcp.CallToolResult, error) {
+	return c.callTool(ctx, new(Call), p, opts)
+}
+
+func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams, opts []CallOption) (*mcp.CallToolResult, error) {
 	res := new(mcp.CallToolResult)
-	if err := c.do(ctx, mcp.MethodToolsCall, p, res, opts); err != nil {
+	call.Method, call.Params, call.Result = mcp.MethodToolsCall, p, res
+	if err := c.run(ctx, call, opts); err != nil {
 		return nil, err
 	}
 	return res, c.checkOutput(ctx, p.Name, res)
@@ -55,15 +60,19 @@ func (c *Client) CallTool(ctx context.Context, p *mcp.CallToolParams, opts ...Ca
 // that failed is a [*ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (Out, error) {
 	var out Out
-	p := &mcp.CallToolParams{Name: name}
+	var x struct { // in one piece of memory
+		Call
+		params mcp.CallToolParams
+	}
+	x.params.Name = name
 	if args != nil {
 		raw, err := json.Marshal(args)
 		if err != nil {
 			return out, fmt.Errorf("client: encode arguments of %s: %w", name, err)
 		}
-		p.Arguments = raw
+		x.params.Arguments = raw
 	}
-	res, err := c.CallTool(ctx, p, opts...)
+	res, err := c.callTool(ctx, &x.Call, &x.params, opts)
 	if err != nil {
 		return out, err
 	}
@@ -102,6 +111,11 @@ func decodeOutput(name string, res *mcp.CallToolResult, out any) error {
 
 // textOf returns the text blocks, one a line.
 func textOf(content []mcp.Content) string {
+	if len(content) == 1 { // as a rule
+		if t, ok := content[0].(*mcp.TextContent); ok {
+			return t.Text
+		}
+	}
 	var texts []string
 	for _, block := range content {
 		if t, ok := block.(*mcp.TextContent); ok {

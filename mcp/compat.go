@@ -98,6 +98,9 @@ func Downgrade(v Version, value any) any {
 	if p := reflect.ValueOf(value); p.Kind() == reflect.Pointer && p.IsNil() {
 		return value
 	}
+	if x, ok := value.(*CallToolParams); ok && x.Meta == nil && x.InputResponses == nil && x.RequestState == nil && x.Task == nil {
+		return x // most calls have nothing to leave out
+	}
 	h := has(v)
 	if out := h.listing(value); out != nil {
 		return out
@@ -190,9 +193,6 @@ func (h part) answering(value any) any {
 func (h part) asking(value any) any {
 	switch x := value.(type) {
 	case *CallToolParams:
-		if x.Meta == nil && x.InputResponses == nil && x.RequestState == nil && x.Task == nil {
-			return x // as most are
-		}
 		c := *x
 		c.Params, c.Answers, c.Task = h.params(c.Params), h.answers(c.Answers), h.task(c.Task)
 		return &c

@@ -41,14 +41,14 @@ func (r *CallToolResult) readFast(result jsontext.Value) (ok bool) {
 		case "content":
 			r.Content, ok = readTexts(v)
 		case "structuredContent":
-			r.StructuredContent, ok = v, true
+			r.StructuredContent, ok = partOf(result, v), true
 		case "isError":
 			r.IsError, ok = v.Kind() == 't', v.Kind() == 't' || v.Kind() == 'f'
 		case "resultType":
 			r.ResultType, ok = ResultComplete, string(v) == `"complete"`
 		case "_meta":
 			ok = v.Kind() == '{'
-			r.Meta = readWholeMeta(v)
+			r.Meta = readWholeMeta(partOf(result, v))
 		default:
 			ok = false // questions, what no revision has
 		}
@@ -57,6 +57,16 @@ func (r *CallToolResult) readFast(result jsontext.Value) (ok bool) {
 		}
 	}
 	return result.Kind() == '{'
+}
+
+// partOf returns v, a part of a message, to be kept: a little must not hold the
+// memory of much.
+func partOf(message, v jsontext.Value) jsontext.Value {
+	const much = 4 << 10
+	if len(message) > much && len(v) < len(message)/4 {
+		return v.Clone()
+	}
+	return v
 }
 
 // readWholeMeta reads a _meta with all that it has.

@@ -72,7 +72,7 @@ type Request struct {
 	// Params is an object, or nil where there are none. It belongs to the
 	// request: it is never reused.
 	Params jsontext.Value
-	// sound is Params as NewRequest made them: valid, in one line.
+	// sound is Params as SetParams made them: valid, in one line.
 	sound jsontext.Value
 	index index // of received Params
 
@@ -85,14 +85,24 @@ type Request struct {
 // NewRequest encodes params, which may be nil, and returns the request. It has
 // no ID: [Peer.Call] gives it one.
 func NewRequest(method string, params any) (*Request, error) {
+	r := &Request{Method: method}
 	if params == nil {
-		return &Request{Method: method}, nil
+		return r, nil
 	}
+	if err := r.SetParams(params); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// SetParams encodes params, as NewRequest does.
+func (r *Request) SetParams(params any) error {
 	b, err := marshal(params)
 	if err != nil {
-		return nil, fmt.Errorf("encode params of %s: %w", method, err)
+		return fmt.Errorf("encode params of %s: %w", r.Method, err)
 	}
-	return &Request{Method: method, Params: b, sound: b}, nil
+	r.Params, r.sound = b, b
+	return nil
 }
 
 // isSound reports whether nobody has set other Params.

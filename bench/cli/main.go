@@ -53,10 +53,12 @@ func main() {
 	flag.Parse()
 	if *allocs != "" {
 		runtime.MemProfileRate = 1
-		defer writeAllocs(*allocs)
 	}
 	if err := run(*url, *era, flag.Args(), *n, *callers, *warm, *profile); err != nil {
 		log.Fatal(err)
+	}
+	if *allocs != "" {
+		writeAllocs(*allocs)
 	}
 }
 

@@ -13,7 +13,7 @@ var gates = []struct {
 	prepare setUp
 	most    map[string][4]float64 // by era: dynamic, echo, add, echo10k
 }{
-	{"pair", inMemory, map[string][4]float64{"Handshake": {47, 48, 53, 50}, "Modern": {59, 60, 65, 62}}},
+	{"pair", inMemory, map[string][4]float64{"Handshake": {34, 35, 38, 37}, "Modern": {43, 44, 47, 47}}},
 	{"handler", handler, map[string][4]float64{"Handshake": {31, 32, 35, 34}, "Modern": {34, 35, 38, 37}}},
 }
 
@@ -28,7 +28,7 @@ func TestCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
 }
 
 func TestTypedCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
-	allocations(t, "typed", 62, typed(t))
+	allocations(t, "typed", 45, typed(t))
 }
 
 func allocations(t *testing.T, name string, most float64, run func()) {
