@@ -22,11 +22,7 @@ type legacyState struct {
 	// session is the server's name for what initialize opened; "" where it
 	// gave none.
 	session string
-	// initialize and initialized opened the session, and open the next one
-	// when the server forgets it. initialized has the headers, too, of what
-	// the dialer sends by itself.
-	initialize, initialized *rpc.Request
-	version                 string // that initialize agreed on
+	opening opening
 
 	renewal   *renewal           // under way
 	listening context.CancelFunc // ends the stream for what the server starts, so that it is opened anew; nil: there is none
@@ -62,8 +58,25 @@ func (c *conn) legacyCall(x *flight, req *rpc.Request, body []byte, in *inbound)
 			// again.
 			continue
 		}
-		return c.resumed(x, req.Header, err, in)
+		err = c.resumed(x, req.Header, err, in)
+		if err != nil || in.res.Error != nil || c.noted(req, in.session) || !again {
+			return err
+		}
+		// It was set in a session that is being replaced: once more, then.
+		if err := c.renew(x.ctx, in.session); err != nil {
+			return err
+		}
+		in.res, in.cursor = nil, cursor{}
 	}
+}
+
+// noted remembers what is to be so in the next session, too, and reports
+// whether it is so in the one there is.
+func (c *conn) noted(req *rpc.Request, session string) bool {
+	l := &c.legacy
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.opening.note(req) || l.session == session && l.renewal == nil
 }
 
 // openSession sends initialize. It is the one request without a session.
@@ -84,19 +97,23 @@ func (c *conn) openSession(x *flight, req *rpc.Request, body []byte, in *inbound
 	l := &c.legacy
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.session, l.version = in.session, agreedVersion(in.res)
-	l.initialize, l.initialized = copyRequest(req), nil
+	l.session = in.session
+	l.opening.begin(req, rawResult(in.res))
 	return nil
 }
 
 // agreedVersion returns the protocol version in the result of initialize.
-func agreedVersion(res *rpc.Response) string {
+func agreedVersion(result jsontext.Value) string {
 	var r struct {
 		Version string `json:"protocolVersion"`
 	}
-	raw, _ := res.Result.(jsontext.Value)
-	_ = json.Unmarshal(raw, &r) // who called initialize says what is wrong with it
+	_ = json.Unmarshal(result, &r) // who called initialize says what is wrong with it
 	return r.Version
+}
+
+func rawResult(res *rpc.Response) jsontext.Value {
+	raw, _ := res.Result.(jsontext.Value)
+	return raw
 }
 
 func copyRequest(req *rpc.Request) *rpc.Request {
@@ -134,7 +151,7 @@ func (c *conn) legacyNotify(x *flight, req *rpc.Request, body []byte) error {
 func (c *conn) sessionOpen(ctx context.Context, req *rpc.Request) {
 	l := &c.legacy
 	l.mu.Lock()
-	l.initialized = copyRequest(req)
+	l.opening.initialized = copyRequest(req)
 	if l.listening != nil {
 		l.listening() // it was for the session before
 		l.mu.Unlock()
@@ -172,8 +189,8 @@ func (c *conn) sessionHeaders(req *rpc.Request, session string) http.Header {
 func (c *conn) ownHeaders(session string) http.Header {
 	var like rpc.Request
 	c.legacy.mu.Lock()
-	if c.legacy.initialized != nil {
-		like.Header = c.legacy.initialized.Header
+	if req := c.legacy.opening.initialized; req != nil {
+		like.Header = req.Header
 	}
 	c.legacy.mu.Unlock()
 	return c.sessionHeaders(&like, session)
@@ -196,16 +213,16 @@ func (c *conn) renew(ctx context.Context, old string) error {
 		l.mu.Unlock()
 		return nil // somebody else was faster
 	}
-	if l.initialize == nil || l.initialized == nil {
+	if !l.opening.complete() {
 		l.mu.Unlock()
 		return errors.New("streamhttp: the server forgot the session before it was open")
 	}
 	r := l.renewal
 	if r == nil {
 		r = &renewal{done: make(chan struct{})}
-		initialize, initialized, version := *l.initialize, *l.initialized, l.version
+		opening := l.opening.clone()
 		// Not on the goroutine of the first caller, whose context is its own.
-		if !c.goLive(func() { c.runRenewal(r, initialize, initialized, version) }) {
+		if !c.goLive(func() { c.runRenewal(r, opening) }) {
 			l.mu.Unlock()
 			return rpc.ErrClosed
 		}
@@ -223,8 +240,9 @@ func (c *conn) renew(ctx context.Context, old string) error {
 	}
 }
 
-func (c *conn) runRenewal(r *renewal, initialize, initialized rpc.Request, version string) {
-	session, err := c.newSession(initialize, initialized, version)
+func (c *conn) runRenewal(r *renewal, o *opening) {
+	n := &newLegacySession{c: c}
+	err := o.repeat(n, c.log)
 	l := &c.legacy
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -235,7 +253,7 @@ func (c *conn) runRenewal(r *renewal, initialize, initialized rpc.Request, versi
 			r.err = rpc.ErrClosed
 		}
 	} else {
-		l.session = session
+		l.session = n.session
 		if l.listening != nil {
 			l.listening()
 		}
@@ -243,41 +261,58 @@ func (c *conn) runRenewal(r *renewal, initialize, initialized rpc.Request, versi
 	close(r.done)
 }
 
-// newSession repeats the handshake. Nobody uses the session before the server
-// has accepted both halves.
-func (c *conn) newSession(initialize, initialized rpc.Request, version string) (string, error) {
+// newLegacySession is a session that is being opened in place of another.
+type newLegacySession struct {
+	c       *conn
+	session string
+}
+
+func (n *newLegacySession) call(req *rpc.Request) (jsontext.Value, error) {
+	c := n.c
 	x, err := c.open(c.life)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer x.end()
 	defer x.within(c.lim.HeaderTimeout, &headerTimeoutError{c.lim.HeaderTimeout})()
-	initialize.ID = rpc.IntID(c.ids.Add(1))
-	in := &inbound{c: c, want: initialize.ID, legacy: true}
-	in.opened = func(h http.Header) {
-		if id := h.Get(headerSession); validSessionID(id) {
-			in.session = id
+	req.ID = rpc.IntID(-c.ids.Add(1)) // callers count upwards
+	in := &inbound{c: c, want: req.ID, legacy: true, session: n.session}
+	if req.Method == mcp.MethodInitialize {
+		in.opened = func(h http.Header) {
+			if id := h.Get(headerSession); validSessionID(id) {
+				in.session = id
+			}
 		}
 	}
-	body, err := rpc.AppendMessage(nil, &initialize)
+	body, err := rpc.AppendMessage(nil, req)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	c.tapped(x.ctx, rpc.Sent, &initialize)
-	if err := c.exchange(x, c.sessionHeaders(&initialize, ""), body, in); err != nil {
-		return "", err
+	c.tapped(x.ctx, rpc.Sent, req)
+	if err := c.exchange(x, c.sessionHeaders(req, n.session), body, in); err != nil {
+		return nil, err
 	}
 	if in.res.Error != nil {
-		return "", in.res.Error
+		return nil, in.res.Error
 	}
-	if got := agreedVersion(in.res); got != version {
-		return "", fmt.Errorf("it now speaks revision %s instead of %s: connect anew", excerpt(got), excerpt(version))
+	n.session = in.session
+	return rawResult(in.res), nil
+}
+
+func (n *newLegacySession) notify(req *rpc.Request) error {
+	c := n.c
+	x, err := c.open(c.life)
+	if err != nil {
+		return err
 	}
-	if body, err = rpc.AppendMessage(nil, &initialized); err != nil {
-		return "", err
+	defer x.end()
+	defer x.within(c.lim.HeaderTimeout, &headerTimeoutError{c.lim.HeaderTimeout})()
+	body, err := rpc.AppendMessage(nil, req)
+	if err != nil {
+		return err
 	}
-	c.tapped(x.ctx, rpc.Sent, &initialized)
-	return in.session, c.deliver(x, c.sessionHeaders(&initialized, in.session), body)
+	c.tapped(x.ctx, rpc.Sent, req)
+	return c.deliver(x, c.sessionHeaders(req, n.session), body)
 }
 
 // leave tells the server that the session is over. A server that does not want

@@ -29,19 +29,35 @@ type SSEDialer struct {
 
 // Dial opens the stream and waits for the name of the second URL. Its error
 // matches [ErrNotSSE] where the URL answers, but with something else.
+//
+// Where the stream ends later, the calls under way return an error that matches
+// [ErrOutcomeUnknown], and the next one opens a stream and a session anew. What
+// the server starts meanwhile is not heard.
 func (d *SSEDialer) Dial(ctx context.Context, h rpc.Handler) (rpc.Conn, error) {
 	l, err := newLink(ctx, linkOptions{url: d.URL, client: d.Client, header: d.Header, logger: d.Logger, limits: d.Limits})
 	if err != nil {
 		return nil, err
 	}
-	s := &sseStream{link: l}
+	c := &sseConn{link: l, dialer: d, handler: h}
+	if c.stream, err = c.connect(ctx); err != nil {
+		l.shut()
+		_ = l.wait()
+		return nil, err
+	}
+	return c, nil
+}
+
+// connect opens a stream. ctx bounds that, not the stream.
+func (c *sseConn) connect(ctx context.Context) (*sseStream, error) {
+	s := &sseStream{link: c.link}
 	if err := s.connect(ctx); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
-	return rpc.NewDuplex(l.life, s, handlerBinder{h}, &rpc.DuplexOptions{
-		Limits: l.wire, Logger: d.Logger, Tap: d.Tap, Grace: l.lim.CloseTimeout, SkipUnreadable: true,
-	}), nil
+	s.duplex = rpc.NewDuplex(c.life, s, handlerBinder{c.handler}, &rpc.DuplexOptions{
+		Limits: c.wire, Logger: c.dialer.Logger, Tap: c.dialer.Tap, Grace: c.lim.CloseTimeout, SkipUnreadable: true,
+	})
+	return s, nil
 }
 
 // handlerBinder binds one handler to whatever connection comes.
@@ -53,7 +69,8 @@ func (b handlerBinder) Bind(context.Context, rpc.Conn) rpc.Handler { return b.Ha
 // stream with the calls.
 type sseStream struct {
 	*link
-	flight *flight // of the stream
+	duplex *rpc.Duplex
+	flight *flight // of the stream; over with it
 	body   io.ReadCloser
 	events *eventReader
 	post   string // the second URL
@@ -138,13 +155,21 @@ func (s *sseStream) Read(ctx context.Context) (rpc.Message, error) {
 	for {
 		ev, err := s.events.next()
 		if err != nil {
-			return nil, s.ended(ctx, err)
+			err = s.ended(ctx, err)
+			if s.life.Err() == nil && !s.over() {
+				s.log.InfoContext(ctx, "streamhttp: the server's stream ended; the next call opens another")
+			}
+			s.flight.cancel(err) // before the calls hear of it
+			return nil, err
 		}
 		if ev.name == "message" {
 			return rpc.Decode(ev.data, s.wire)
 		}
 	}
 }
+
+// over reports whether nothing comes on the stream any more.
+func (s *sseStream) over() bool { return s.flight.ctx.Err() != nil }
 
 func (s *sseStream) ended(ctx context.Context, err error) error {
 	switch {
@@ -169,6 +194,7 @@ func (s *sseStream) Write(ctx context.Context, m rpc.Message) error {
 		return err
 	}
 	defer x.end()
+	defer context.AfterFunc(s.flight.ctx, func() { x.cancel(nil) })()
 	h := s.header.Clone()
 	if req, ok := m.(*rpc.Request); ok {
 		maps.Copy(h, req.Header)
@@ -176,25 +202,26 @@ func (s *sseStream) Write(ctx context.Context, m rpc.Message) error {
 	h["Content-Type"] = []string{jsonType}
 	h["Accept"] = []string{bothTypes}
 	res, err := s.doSoon(x, http.MethodPost, s.post, h, body)
-	if err != nil {
-		return err
+	switch {
+	case err == nil:
+		s.finish(x, res)
+		return nil
+	case s.over() && ctx.Err() == nil: // that is why
+		return rpc.ErrClosed
 	}
-	s.finish(x, res)
-	return nil
+	return err
 }
 
 // Close implements [rpc.Stream]: the end of the stream is the end of the
 // session.
 func (s *sseStream) Close() error {
 	s.closing.Do(func() {
-		s.shut()
-		if s.body != nil {
-			_ = s.body.Close()
-		}
 		if s.flight != nil {
 			s.flight.end()
 		}
-		_ = s.wait()
+		if s.body != nil {
+			_ = s.body.Close()
+		}
 	})
 	return nil
 }
