@@ -266,6 +266,29 @@ func TestContents(t *testing.T) {
 	})
 }
 
+// One limit holds for what a client takes, whatever the transport.
+func TestMessageLimit(t *testing.T) {
+	t.Parallel()
+	eachEra(t, nil, func(t *testing.T, e era) {
+		if !e.modern() && (e.Transport != mcptest.OverHTTP || e.Streamable && e.Version != mcp.V20251125) {
+			return // one of each kind will do
+		}
+		addTool(e, "text", func(_ context.Context, in numbers) (string, error) { return strings.Repeat("x", int(in.A)), nil })
+		c := e.connect()
+		const room = 1 << 10 // for what is around the text
+		got := must[string](t)(client.CallTool[string](t.Context(), c, "text", numbers{A: rpc.DefaultMessageBytes - room}))
+		equal(t, "bytes", len(got), rpc.DefaultMessageBytes-room)
+		if _, err := client.CallTool[string](t.Context(), c, "text", numbers{A: rpc.DefaultMessageBytes}); !errors.Is(err, rpc.ErrTooLarge) {
+			t.Errorf("over the limit: %v", err)
+		}
+		if !e.Streamable {
+			return // all answers of HTTP+SSE come on one stream, which breaks
+		}
+		got = must[string](t)(client.CallTool[string](t.Context(), c, "text", numbers{A: 1}))
+		equal(t, "after that", got, "x")
+	})
+}
+
 func TestConcurrentCalls(t *testing.T) {
 	t.Parallel()
 	eachEra(t, nil, func(t *testing.T, e era) {

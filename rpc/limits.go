@@ -2,11 +2,14 @@ package rpc
 
 import "math"
 
-// The defaults of [Limits]. They are safe where the other side is not known.
+// DefaultMessageBytes is the default of [Limits.MessageBytes], and of clients
+// over HTTP. Tool results carry images and documents in base64: 5 MiB is usual.
+// A peer that sends endless text costs no more memory than this.
+const DefaultMessageBytes = 16 << 20
+
+// The other defaults of [Limits]. They are safe where the other side is not
+// known.
 const (
-	// Tool results carry images and documents in base64: 5 MiB is usual. A
-	// peer that sends endless text costs no more memory than this.
-	defaultMessageBytes = 16 << 20
 	// Real messages nest below twenty; a JSON Schema below sixty.
 	defaultDepth = 128
 	// Recursion ends here even where there is no limit, so that no text can
@@ -70,7 +73,7 @@ func (l Limits) withDefaults() Limits {
 			*n = math.MaxInt
 		}
 	}
-	set(&l.MessageBytes, defaultMessageBytes)
+	set(&l.MessageBytes, DefaultMessageBytes)
 	set(&l.Depth, defaultDepth)
 	set(&l.BatchMessages, defaultBatchMessages)
 	set(&l.InFlight, defaultInFlight)

@@ -204,7 +204,8 @@ var (
 	// the other side acted on a call that was under way is not known. It
 	// matches [io.ErrClosedPipe].
 	ErrClosed = fmt.Errorf("rpc: connection closed: %w", io.ErrClosedPipe)
-	// ErrTooLarge is returned for a message over a limit of bytes.
+	// ErrTooLarge is returned for a message over a limit of bytes: that of
+	// [Limits], or in package streamhttp that of DialLimits.
 	ErrTooLarge = errors.New("rpc: message is too large")
 )
 

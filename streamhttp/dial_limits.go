@@ -3,13 +3,16 @@ package streamhttp
 import (
 	"math"
 	"time"
+
+	"github.com/tenon-mcp/tenon/rpc"
 )
 
 // DialLimits bounds what a server can cost its client. In each field zero means
 // the default, and a negative value means no limit.
 type DialLimits struct {
 	// MessageBytes is the biggest message: the body of a JSON answer, or the
-	// data of one event, after decompression. Default 64 MiB.
+	// data of one event, after decompression. Default
+	// [rpc.DefaultMessageBytes], 16 MiB, as on every transport.
 	MessageBytes int
 	// Depth bounds how deep a message may nest; see [rpc.Limits].
 	Depth int
@@ -51,9 +54,6 @@ type DialLimits struct {
 }
 
 const (
-	// defaultMessageBytes: images and files come inside messages, as Base64;
-	// peers cut at 4 to 32 MiB, and big lists are a few MiB.
-	defaultMessageBytes = 64 << 20
 	// defaultErrorBodyBytes holds any JSON-RPC error, and of an HTML page what
 	// says whose it is.
 	defaultErrorBodyBytes = 16 << 10
@@ -94,7 +94,7 @@ const (
 )
 
 func (l DialLimits) withDefaults() DialLimits {
-	l.MessageBytes = limitOr(l.MessageBytes, defaultMessageBytes, noCountLimit)
+	l.MessageBytes = limitOr(l.MessageBytes, rpc.DefaultMessageBytes, noCountLimit)
 	l.ErrorBodyBytes = limitOr(l.ErrorBodyBytes, defaultErrorBodyBytes, noCountLimit)
 	l.DrainBytes = limitOr(l.DrainBytes, defaultDrainBytes, noCountLimit)
 	if l.Redirects == 0 {

@@ -389,7 +389,7 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	for _, kind := range []string{jsonType, sseType} {
-		for _, n := range []int{64 << 10, 1<<20 + 1, 33 << 20} {
+		for _, n := range []int{64 << 10, 1<<20 + 1, 15 << 20} {
 			f := serve(t, func(w http.ResponseWriter, _ *http.Request, p post) {
 				body := result(p.req.ID, `"`+strings.Repeat("x", n)+`"`)
 				if kind == sseType {

@@ -10,7 +10,8 @@ import (
 // Limits bounds what clients can make a [Handler] spend. In each field zero
 // means the default and a negative number means no limit.
 type Limits struct {
-	// BodyBytes is the size of the biggest request body. Default 4 MiB.
+	// BodyBytes is the size of the biggest request body. Default 4 MiB, less
+	// than the 16 MiB of other transports: anybody on the network may send it.
 	BodyBytes int64
 	// BodyTime is how long a client may take to send a body, or up to a quarter
 	// more. It is not used where the http.Server has a ReadTimeout of its own.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
 	"github.com/tenon-mcp/tenon/mcptest"
@@ -69,6 +71,7 @@ func newServer() *server.Server {
 	// new {
 	srv := server.New(mcp.Implementation{Name: "guide", Version: "1.0.0"}, &server.Options{
 		Instructions: "Use add for sums.",
+		Complete:     complete,
 	})
 	server.AddTool(srv, mcp.Tool{Name: "add", Description: "Add two numbers"}, add)
 	// }
@@ -76,6 +79,21 @@ func newServer() *server.Server {
 	server.AddTool(srv, mcp.Tool{Name: "index", Description: "Index files"}, index)
 	return srv
 }
+
+// complete {
+func complete(ctx context.Context, p *mcp.CompleteParams) (*mcp.CompleteResult, error) {
+	res := &mcp.CompleteResult{}
+	if p.Ref.Name == "review" && p.Argument.Name == "code" {
+		for _, word := range []string{"func", "for", "return"} {
+			if strings.HasPrefix(word, p.Argument.Value) {
+				res.Completion.Values = append(res.Completion.Values, word)
+			}
+		}
+	}
+	return res, nil
+}
+
+// }
 
 func addFeatures(srv *server.Server) error {
 	// resource {
@@ -139,6 +157,73 @@ func TestShutdown(t *testing.T) {
 	h := streamhttp.NewHandler(srv, nil)
 	if err := shutdown(t.Context(), srv, h, &http.Server{Handler: h}); err != nil {
 		t.Error(err)
+	}
+}
+
+// pin {
+func TestAddIsOld(t *testing.T) {
+	c := mcptest.Pair(t, newServer(), &client.Options{Version: mcp.V20250618})
+	sum, err := client.CallTool[Sum](t.Context(), c, "add", Terms{A: 2, B: 3})
+	if err != nil || sum.Sum != 5 {
+		t.Errorf("2 + 3 = %d, %v", sum.Sum, err)
+	}
+}
+
+// }
+
+// each {
+func TestAddInEachRevision(t *testing.T) {
+	mcptest.EachRevision(t, func(t *testing.T, e mcptest.Env) {
+		c := e.Connect(newServer(), nil)
+		sum, err := client.CallTool[Sum](t.Context(), c, "add", Terms{A: 2, B: 3})
+		if err != nil || sum.Sum != 5 {
+			t.Errorf("2 + 3 = %d, %v", sum.Sum, err)
+		}
+	})
+}
+
+// }
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	srv := newServer()
+	if err := addFeatures(srv); err != nil {
+		t.Fatal(err)
+	}
+	c := mcptest.Pair(t, srv, nil)
+	res, err := c.Complete(t.Context(), &mcp.CompleteParams{
+		Ref:      mcp.CompleteReference{Type: mcp.RefPrompt, Name: "review"},
+		Argument: mcp.CompleteArgument{Name: "code", Value: "f"},
+	})
+	if err != nil || len(res.Completion.Values) != 2 {
+		t.Errorf("got %v, %v", res, err)
+	}
+}
+
+// enum {
+func paint(srv *server.Server) {
+	server.AddTool(srv, mcp.Tool{
+		Name:        "paint",
+		InputSchema: jsontext.Value(`{"type":"object","properties":{"color":{"enum":["red","blue"]}},"required":["color"]}`),
+	}, func(ctx context.Context, in struct {
+		Color string `json:"color"`
+	},
+	) (string, error) {
+		return "painted " + in.Color, nil
+	})
+}
+
+// }
+
+func TestPaint(t *testing.T) {
+	t.Parallel()
+	srv := newServer()
+	paint(srv)
+	c := mcptest.Pair(t, srv, nil)
+	for color, ok := range map[string]bool{"red": true, "green": false} {
+		if _, err := client.CallTool[string](t.Context(), c, "paint", map[string]string{"color": color}); (err == nil) != ok {
+			t.Errorf("%s: %v", color, err)
+		}
 	}
 }
 
