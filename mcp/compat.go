@@ -129,6 +129,9 @@ func Downgrade(v Version, value any) any {
 		c.Capabilities = h.serverCapabilities(c.Capabilities)
 		return &c
 	case *ProgressParams:
+		if x.Meta == nil && (x.Message == "" || !h.no(partProgressMessage)) {
+			return x
+		}
 		c := *x
 		c.Params = h.params(c.Params)
 		if h.no(partProgressMessage) {

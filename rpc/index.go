@@ -51,7 +51,7 @@ func (x *index) of(b []byte, params member) {
 
 // isIndexed reports whether the index is of the Params that r has now.
 func (r *Request) isIndexed() bool {
-	return r.index.known && r.index.size == len(r.Params) && r.index.text == &r.Params[0]
+	return r.index != nil && r.index.known && r.index.size == len(r.Params) && r.index.text == &r.Params[0]
 }
 
 // Members is [Members] of Params. Those of a received request are not scanned.

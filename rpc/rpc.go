@@ -74,7 +74,7 @@ type Request struct {
 	Params jsontext.Value
 	// sound is Params as SetParams made them: valid, in one line.
 	sound jsontext.Value
-	index index // of received Params
+	index *index // of received Params
 
 	// Header travels beside the message where the transport has headers, and
 	// is ignored where it has none. A received request has the headers it
@@ -110,9 +110,12 @@ func (r *Request) isSound() bool {
 	return len(r.sound) > 0 && len(r.sound) == len(r.Params) && &r.sound[0] == &r.Params[0]
 }
 
+// smallParams is room for what is sent most, such as progress.
+const smallParams = 128
+
 func marshal(v any) (jsontext.Value, error) {
 	if a, ok := v.(Appender); ok {
-		return a.AppendJSON(nil)
+		return a.AppendJSON(make([]byte, 0, smallParams))
 	}
 	return json.Marshal(v)
 }

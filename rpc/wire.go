@@ -261,11 +261,16 @@ func isID(v jsontext.Value) bool {
 // request makes a request. Its ID and method are near each other as a rule and
 // then share one string.
 func (e *envelope) request(b []byte, id jsontext.Value) *Request {
-	r := &Request{}
+	var received struct {
+		Request
+		index index
+	}
+	r := &received.Request
 	if e.params.kind(b) == '{' {
 		r.Params = e.params.in(b)
-		r.index = e.index
-		r.index.of(b, e.params)
+		received.index = e.index
+		received.index.of(b, e.params)
+		r.index = &received.index
 	}
 	method := e.method.in(b)
 	if bytes.IndexByte(method, '\\') >= 0 {

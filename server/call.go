@@ -47,6 +47,7 @@ type Call struct {
 	mu       sync.Mutex
 	over     bool // answered
 	progress float64
+	note     *progressNote // nil until there is progress
 	input    input
 	keys     map[string]bool // of the questions of this run
 }
@@ -133,21 +134,35 @@ func (c *Call) Progress(ctx context.Context, done, total float64, message string
 	if math.IsNaN(done+total) || math.IsInf(done+total, 0) {
 		return fmt.Errorf("server: progress %v of %v is not a number", done, total)
 	}
-	p := &mcp.ProgressParams{ProgressToken: c.meta.ProgressToken, Progress: done, Message: message}
-	if total != 0 {
-		p.Total = &total
-	}
 	// The lock is held while it is sent, so that the order stays.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if done <= c.progress {
 		return nil
 	}
-	if err := c.send(ctx, mcp.NotificationProgress, p); err != nil {
+	if c.note == nil {
+		c.note = new(progressNote)
+	}
+	if err := c.send(ctx, mcp.NotificationProgress, c.note.of(c.meta.ProgressToken, done, total, message)); err != nil {
 		return err
 	}
 	c.progress = done
 	return nil
+}
+
+// A progressNote is the memory for what a call says of its progress: sending
+// encodes it at once.
+type progressNote struct {
+	params mcp.ProgressParams
+	total  float64
+}
+
+func (n *progressNote) of(token mcp.ProgressToken, done, total float64, message string) *mcp.ProgressParams {
+	n.params = mcp.ProgressParams{ProgressToken: token, Progress: done, Message: message}
+	if n.total = total; total != 0 {
+		n.params.Total = &n.total
+	}
+	return &n.params
 }
 
 // Notify sends a notification of an extension, on the stream of this request.

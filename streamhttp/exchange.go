@@ -196,13 +196,13 @@ func (a *answer) open(ctx context.Context) error {
 // prime sends an event that only tells the client where it is (2025-11-25). That
 // it fails is noticed with the next event.
 func (a *answer) prime(retry time.Duration) {
-	_ = a.write(event{id: eventID(a.track.id, a.seq), retry: retry})
+	_ = a.write(event{id: behind(a.track.id, a.seq), retry: retry})
 }
 
 // event sends a message as an event. The caller holds mu.
 func (a *answer) event(ctx context.Context, m rpc.Message) error {
 	if a.track != nil { // the store keeps the bytes
-		b, err := a.h.encode(nil, m)
+		b, err := a.h.encode(make([]byte, 0, sizeOf(m)), m)
 		if err != nil {
 			return err
 		}
@@ -218,6 +218,15 @@ func (a *answer) event(ctx context.Context, m rpc.Message) error {
 	return a.eventData(ctx, b)
 }
 
+// sizeOf returns what the text of m takes at most, where that is easily told.
+func sizeOf(m rpc.Message) int {
+	const head = 128 // the names in it, and an ID
+	if req, ok := m.(*rpc.Request); ok {
+		return head + len(req.Method) + len(req.Params)
+	}
+	return head
+}
+
 func (a *answer) eventData(ctx context.Context, data []byte) error {
 	if a.track == nil {
 		return a.write(event{data: data})
@@ -225,7 +234,7 @@ func (a *answer) eventData(ctx context.Context, data []byte) error {
 	e := event{data: data}
 	seq, err := a.s.add(ctx, a.track.id, data)
 	if err == nil {
-		a.seq, e.id = seq, eventID(a.track.id, seq)
+		a.seq, e.id = seq, behind(a.track.id, seq)
 	} else { // it goes out all the same; only resuming suffers
 		a.h.opt.Logger.Warn("an event could not be kept", "error", err)
 	}

@@ -268,7 +268,7 @@ func (s *session) serveStream(w http.ResponseWriter, r *http.Request) *refusal {
 	defer s.h.keepAlive.remove(out)
 	hello := out.raw
 	if s.rev.Polling {
-		hello = func([]byte) error { return out.write(event{id: eventID(t.id, cursor)}) }
+		hello = func([]byte) error { return out.write(event{id: behind(t.id, cursor)}) }
 	}
 	if hello(nil) == nil {
 		s.h.opt.Logger.Debug("stream ended", "reason", s.feed(ctx, t, rd, out))

@@ -34,11 +34,17 @@ type Event struct {
 const listening = 0
 
 // eventID names the position in a stream behind event seq. It is unique in its
-// session and says which stream it belongs to.
-func eventID(stream, seq uint64) string {
-	b := make([]byte, 0, 24)
-	b = append(strconv.AppendUint(b, stream, 36), '-')
-	return string(strconv.AppendUint(b, seq, 36))
+// session and says which stream it belongs to. The zero eventID is none.
+type eventID struct {
+	stream, seq uint64
+	given       bool
+}
+
+func behind(stream, seq uint64) eventID { return eventID{stream, seq, true} }
+
+func (id eventID) append(b []byte) []byte {
+	b = append(strconv.AppendUint(b, id.stream, 36), '-')
+	return strconv.AppendUint(b, id.seq, 36)
 }
 
 func parseEventID(id string) (stream, seq uint64, ok bool) {
@@ -73,10 +79,47 @@ type eventLog struct {
 	posts, listen ring
 }
 
-// ring is a queue of the events of one log.
+// ring is a queue of the events of one log. Its memory grows to what it holds at
+// most.
 type ring struct {
-	events []storedEvent
-	bytes  int
+	slots    []storedEvent
+	first, n int
+	bytes    int
+}
+
+func (r *ring) push(e storedEvent) {
+	if r.n == len(r.slots) {
+		grown := make([]storedEvent, max(4, 2*r.n))
+		k := copy(grown, r.slots[r.first:])
+		copy(grown[k:], r.slots[:r.first])
+		r.slots, r.first = grown, 0
+	}
+	r.slots[(r.first+r.n)%len(r.slots)] = e
+	r.n++
+	r.bytes += len(e.Data)
+}
+
+// pop removes the oldest event and returns its size.
+func (r *ring) pop() int {
+	size := len(r.slots[r.first].Data)
+	r.slots[r.first] = storedEvent{}
+	r.first = (r.first + 1) % len(r.slots)
+	r.bytes -= size
+	if r.n--; r.n == 0 {
+		*r = ring{}
+	}
+	return size
+}
+
+// all yields the events, the oldest first.
+func (r *ring) all() iter.Seq[storedEvent] {
+	return func(yield func(storedEvent) bool) {
+		for i := range r.n {
+			if !yield(r.slots[(r.first+i)%len(r.slots)]) {
+				return
+			}
+		}
+	}
 }
 
 type storedEvent struct {
@@ -106,19 +149,18 @@ func (m *memoryEvents) Append(_ context.Context, session string, stream uint64, 
 		l = new(eventLog)
 		m.sessions[session] = l
 	}
-	if l.place != nil {
-		m.idle.Remove(l.place)
+	if l.place == nil {
+		l.place = m.idle.PushBack(l)
 	}
-	l.place = m.idle.PushBack(l)
+	m.idle.MoveToBack(l.place)
 	l.last++
 	r := l.ring(stream)
-	r.events = append(r.events, storedEvent{stream, Event{l.last, data}})
-	r.bytes += len(data)
 	m.total += len(data)
 	// The newest event stays whatever its size: it is what a client waits for.
-	for len(r.events) > 1 && (over(len(r.events), m.maxEvents) || over(r.bytes, m.maxBytes)) {
-		m.drop(r)
+	for r.n > 0 && (over(r.n+1, m.maxEvents) || over(r.bytes+len(data), m.maxBytes)) {
+		m.total -= r.pop()
 	}
+	r.push(storedEvent{stream, Event{l.last, data}})
 	m.trim(l)
 	return l.last, nil
 }
@@ -131,24 +173,12 @@ func (m *memoryEvents) trim(keep *eventLog) {
 			return
 		}
 		for _, r := range []*ring{&l.posts, &l.listen} {
-			for len(r.events) > 0 {
-				m.drop(r)
+			for r.n > 0 {
+				m.total -= r.pop()
 			}
 		}
 		m.idle.Remove(l.place) // it has nothing to lose any more
 		l.place = nil
-	}
-}
-
-// drop removes the oldest event of a ring.
-func (m *memoryEvents) drop(r *ring) {
-	n := len(r.events[0].Data)
-	r.bytes -= n
-	m.total -= n
-	r.events[0] = storedEvent{}
-	r.events = r.events[1:]
-	if len(r.events) == 0 {
-		r.events = nil
 	}
 }
 
@@ -170,7 +200,7 @@ func (m *memoryEvents) after(session string, stream, seq uint64) []Event {
 		return nil
 	}
 	var found []Event
-	for _, e := range l.ring(stream).events {
+	for e := range l.ring(stream).all() {
 		if e.stream == stream && e.Seq > seq {
 			found = append(found, e.Event)
 		}

@@ -79,7 +79,7 @@ func FuzzEventID(f *testing.F) {
 		if !ok {
 			return
 		}
-		again := eventID(stream, seq)
+		again := string(behind(stream, seq).append(nil))
 		if s, n, ok := parseEventID(again); !ok || s != stream || n != seq {
 			t.Errorf("%q becomes %q", id, again)
 		}
@@ -93,8 +93,8 @@ func TestEventText(t *testing.T) {
 		want string
 	}{
 		{event{data: []byte(`{"a":1}`)}, "data: {\"a\":1}\n\n"},
-		{event{id: "1-2", name: "message", retry: 1500e6, data: []byte("x")}, "event: message\nid: 1-2\nretry: 1500\ndata: x\n\n"},
-		{event{id: "1-0"}, "id: 1-0\ndata: \n\n"},
+		{event{id: behind(1, 2), name: "message", retry: 1500e6, data: []byte("x")}, "event: message\nid: 1-2\nretry: 1500\ndata: x\n\n"},
+		{event{id: behind(1, 0)}, "id: 1-0\ndata: \n\n"},
 		{event{data: []byte("{\n\"a\":\r\n1}")}, "data: {\ndata: \"a\":\ndata: \ndata: 1}\n\n"},
 	} {
 		if d := cmp.Diff(tt.want, string(tt.e.append(nil))); d != "" {

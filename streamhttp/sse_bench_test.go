@@ -23,7 +23,7 @@ func sseWrite(tb testing.TB) func() {
 	tb.Helper()
 	s := openSSE(null{http.Header{}}, time.Minute)
 	tb.Cleanup(s.close)
-	e := event{id: "s1-12345", data: []byte(sseMessage)}
+	e := event{id: behind(1, 12345), data: []byte(sseMessage)}
 	return func() {
 		if err := s.write(e); err != nil {
 			tb.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // An event is one server-sent event.
 type event struct {
-	id    string        // empty: none
+	id    eventID       // zero: none
 	name  string        // empty: message
 	retry time.Duration // zero: not said
 	data  []byte
@@ -25,15 +25,15 @@ func (e *event) append(b []byte) []byte {
 	if e.name != "" {
 		b = append(append(append(b, "event: "...), e.name...), '\n')
 	}
-	if e.id != "" {
-		b = append(append(append(b, "id: "...), e.id...), '\n')
+	if e.id.given {
+		b = append(e.id.append(append(b, "id: "...)), '\n')
 	}
 	if e.retry > 0 {
 		b = append(strconv.AppendInt(append(b, "retry: "...), e.retry.Milliseconds(), 10), '\n')
 	}
 	rest := e.data
 	for {
-		i := bytes.IndexAny(rest, "\r\n")
+		i := lineBreak(rest)
 		if i < 0 {
 			break
 		}
@@ -41,6 +41,18 @@ func (e *event) append(b []byte) []byte {
 		rest = rest[i+1:]
 	}
 	return append(append(append(b, "data: "...), rest...), '\n', '\n')
+}
+
+// lineBreak returns the offset of the first line break in b, or -1.
+func lineBreak(b []byte) int {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		return bytes.IndexByte(b, '\r')
+	}
+	if k := bytes.IndexByte(b[:i], '\r'); k >= 0 {
+		return k
+	}
+	return i
 }
 
 // sseWriter writes events to one HTTP response. An event is on its way when
@@ -57,7 +69,7 @@ type sseWriter struct {
 	mu      sync.Mutex
 	err     error     // why nothing more is written
 	quiet   bool      // nothing was written since the last tick of the wheel
-	last    time.Time // when the last event came
+	last    time.Time // when the last event came, or a burst ended
 	pending []byte    // events of a burst that wait
 	burst   bool      // a goroutine writes what is pending; until then w is its own
 	turn    sync.Cond // the goroutine took pending, or has ended
@@ -89,10 +101,14 @@ func (s *sseWriter) raw(b []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.quiet = false
-	now := time.Now()
-	gap := now.Sub(s.last)
-	s.last = now
-	if !s.burst && gap > burstGap || len(b) > pooledBuffer {
+	if !s.burst {
+		now := time.Now()
+		gap := now.Sub(s.last)
+		if s.last = now; gap > burstGap {
+			return s.now(b, s.limit)
+		}
+	}
+	if len(b) > pooledBuffer {
 		return s.now(b, s.limit)
 	}
 	for s.err == nil && s.burst && len(s.pending) > pooledBuffer {
@@ -136,7 +152,7 @@ func (s *sseWriter) writeBurst() {
 		s.failed(err)
 		spare = b
 	}
-	s.pending, s.burst = nil, false
+	s.pending, s.burst, s.last = nil, false, time.Now()
 	s.turn.Broadcast()
 }
 

@@ -226,9 +226,9 @@ func (s *session) copyEvents(ctx context.Context, t *track, rd *reader, out *sse
 }
 
 // eventID returns the ID of an event, where the revision has them.
-func (s *session) eventID(stream, seq uint64) string {
+func (s *session) eventID(stream, seq uint64) eventID {
 	if !s.rev.Resumable {
-		return ""
+		return eventID{}
 	}
-	return eventID(stream, seq)
+	return behind(stream, seq)
 }
