@@ -201,13 +201,6 @@ func (a *answer) prime(retry time.Duration) {
 
 // event sends a message as an event. The caller holds mu.
 func (a *answer) event(ctx context.Context, m rpc.Message) error {
-	if a.track != nil { // the store keeps the bytes
-		b, err := a.h.encode(make([]byte, 0, sizeOf(m)), m)
-		if err != nil {
-			return err
-		}
-		return a.eventData(ctx, b)
-	}
 	buf := getBuffer()
 	defer putBuffer(buf)
 	b, err := a.h.encode((*buf)[:0], m)
@@ -216,15 +209,6 @@ func (a *answer) event(ctx context.Context, m rpc.Message) error {
 	}
 	*buf = b
 	return a.eventData(ctx, b)
-}
-
-// sizeOf returns what the text of m takes at most, where that is easily told.
-func sizeOf(m rpc.Message) int {
-	const head = 128 // the names in it, and an ID
-	if req, ok := m.(*rpc.Request); ok {
-		return head + len(req.Method) + len(req.Params)
-	}
-	return head
 }
 
 func (a *answer) eventData(ctx context.Context, data []byte) error {

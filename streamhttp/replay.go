@@ -13,8 +13,8 @@ import (
 // whose connection broke can resume behind the last event it saw (spec 3.2,
 // Resumability). Its methods are called from several goroutines at once.
 type EventStore interface {
-	// Append keeps data, which it must not change, as the next event of a
-	// stream and returns its number. Numbers grow within a session.
+	// Append keeps a copy of data as the next event of a stream and returns its
+	// number. Numbers grow within a session.
 	Append(ctx context.Context, session string, stream uint64, data []byte) (seq uint64, err error)
 	// After yields the events of one stream whose numbers are greater than
 	// seq, in order. What the store has dropped is left out.
@@ -79,52 +79,84 @@ type eventLog struct {
 	posts, listen ring
 }
 
-// ring is a queue of the events of one log. Its memory grows to what it holds at
-// most.
+// ring is a queue of the events of one log. Their data is in one piece of memory,
+// so that an event that is kept for a moment only leaves nothing behind.
 type ring struct {
-	slots    []storedEvent
+	slots    []storedEvent // a ring
 	first, n int
+	tape     []byte // a ring, too: the data of all, in order
+	begin    int
 	bytes    int
 }
 
-func (r *ring) push(e storedEvent) {
+type storedEvent struct {
+	stream, seq uint64
+	size        int
+}
+
+func (r *ring) push(stream, seq uint64, data []byte) {
 	if r.n == len(r.slots) {
 		grown := make([]storedEvent, max(4, 2*r.n))
 		k := copy(grown, r.slots[r.first:])
 		copy(grown[k:], r.slots[:r.first])
 		r.slots, r.first = grown, 0
 	}
-	r.slots[(r.first+r.n)%len(r.slots)] = e
+	r.slots[(r.first+r.n)%len(r.slots)] = storedEvent{stream, seq, len(data)}
 	r.n++
-	r.bytes += len(e.Data)
+	r.fit(r.bytes + len(data))
+	if len(data) > 0 {
+		at := (r.begin + r.bytes) % len(r.tape)
+		k := copy(r.tape[at:], data)
+		copy(r.tape, data[k:])
+	}
+	r.bytes += len(data)
+}
+
+// fit gives the tape room for size bytes, and no more than four times as much.
+func (r *ring) fit(size int) {
+	const small = 1 << 10
+	if len(r.tape) > 0 && size <= len(r.tape) && (size > len(r.tape)/4 || len(r.tape) <= small) {
+		return
+	}
+	tape := r.read(make([]byte, 0, max(2*size, small)), r.begin, r.bytes)
+	r.tape, r.begin = tape[:cap(tape)], 0
+}
+
+// read appends size bytes of the tape to b.
+func (r *ring) read(b []byte, from, size int) []byte {
+	if size == 0 {
+		return b
+	}
+	from %= len(r.tape)
+	end := min(from+size, len(r.tape))
+	b = append(b, r.tape[from:end]...)
+	return append(b, r.tape[:size-(end-from)]...)
 }
 
 // pop removes the oldest event and returns its size.
 func (r *ring) pop() int {
-	size := len(r.slots[r.first].Data)
-	r.slots[r.first] = storedEvent{}
+	size := r.slots[r.first].size
 	r.first = (r.first + 1) % len(r.slots)
 	r.bytes -= size
 	if r.n--; r.n == 0 {
 		*r = ring{}
+	} else {
+		r.begin = (r.begin + size) % len(r.tape)
 	}
 	return size
 }
 
-// all yields the events, the oldest first.
-func (r *ring) all() iter.Seq[storedEvent] {
-	return func(yield func(storedEvent) bool) {
-		for i := range r.n {
-			if !yield(r.slots[(r.first+i)%len(r.slots)]) {
-				return
-			}
+// after returns the events of a stream behind seq, the oldest first.
+func (r *ring) after(stream, seq uint64) (found []Event) {
+	at := r.begin
+	for i := range r.n {
+		e := r.slots[(r.first+i)%len(r.slots)]
+		if e.stream == stream && e.seq > seq {
+			found = append(found, Event{e.seq, r.read(make([]byte, 0, e.size), at, e.size)})
 		}
+		at += e.size
 	}
-}
-
-type storedEvent struct {
-	stream uint64
-	Event
+	return found
 }
 
 func newMemoryEvents(l Limits) *memoryEvents {
@@ -160,7 +192,7 @@ func (m *memoryEvents) Append(_ context.Context, session string, stream uint64, 
 	for r.n > 0 && (over(r.n+1, m.maxEvents) || over(r.bytes+len(data), m.maxBytes)) {
 		m.total -= r.pop()
 	}
-	r.push(storedEvent{stream, Event{l.last, data}})
+	r.push(stream, l.last, data)
 	m.trim(l)
 	return l.last, nil
 }
@@ -199,13 +231,7 @@ func (m *memoryEvents) after(session string, stream, seq uint64) []Event {
 	if l == nil {
 		return nil
 	}
-	var found []Event
-	for e := range l.ring(stream).all() {
-		if e.stream == stream && e.Seq > seq {
-			found = append(found, e.Event)
-		}
-	}
-	return found
+	return l.ring(stream).after(stream, seq)
 }
 
 func (m *memoryEvents) Drop(_ context.Context, session string) error {

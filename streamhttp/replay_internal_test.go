@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 )
 
 func kept(m *memoryEvents, session string, stream, after uint64) (seqs []uint64) {
@@ -101,4 +103,40 @@ func TestEventText(t *testing.T) {
 			t.Error(d)
 		}
 	}
+}
+
+// A ring gives back what was put in, whatever the sizes, and its memory follows
+// what it holds.
+func TestRing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var r ring
+		var want []Event
+		var seq uint64
+		t.Repeat(map[string]func(*rapid.T){
+			"push": func(t *rapid.T) {
+				data := rapid.SliceOfN(rapid.Byte(), 0, rapid.SampledFrom([]int{0, 1, 100, 5000}).Draw(t, "most")).Draw(t, "data")
+				seq++
+				r.push(1, seq, data)
+				want = append(want, Event{seq, append([]byte{}, data...)})
+				if len(r.tape) > max(1<<10, 4*r.bytes) {
+					t.Fatalf("%d bytes for %d", len(r.tape), r.bytes)
+				}
+			},
+			"pop": func(t *rapid.T) {
+				if len(want) == 0 {
+					t.Skip()
+				}
+				if n := r.pop(); n != len(want[0].Data) {
+					t.Fatalf("popped %d bytes, want %d", n, len(want[0].Data))
+				}
+				want = want[1:]
+			},
+			"": func(t *rapid.T) {
+				if d := cmp.Diff(want, r.after(1, 0), cmpopts.EquateEmpty()); d != "" {
+					t.Fatal(d)
+				}
+			},
+		})
+	})
 }
