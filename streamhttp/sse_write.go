@@ -108,20 +108,21 @@ func (s *sseWriter) raw(b []byte) error {
 			return s.now(b, s.limit)
 		}
 	}
-	if len(b) > pooledBuffer {
+	if len(b) > burstBytes {
 		return s.now(b, s.limit)
 	}
-	for s.err == nil && s.burst && len(s.pending) > pooledBuffer {
+	for s.err == nil && s.burst && len(s.pending) > burstBytes {
 		s.turn.Wait()
 	}
 	if s.err != nil {
 		return s.err
 	}
-	s.pending = append(s.pending, b...)
 	if !s.burst {
 		s.burst = true
+		s.pending = (*getBuffer())[:0]
 		go s.writeBurst()
 	}
+	s.pending = append(s.pending, b...)
 	return nil
 }
 
@@ -139,7 +140,7 @@ func (s *sseWriter) now(b []byte, limit time.Duration) error {
 // writeBurst writes what is pending until nothing is. Whoever closes the writer
 // waits for it.
 func (s *sseWriter) writeBurst() {
-	var spare []byte
+	spare := *getBuffer()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.pending) > 0 && s.err == nil {
@@ -152,6 +153,9 @@ func (s *sseWriter) writeBurst() {
 		s.failed(err)
 		spare = b
 	}
+	last := s.pending
+	putBuffer(&spare)
+	putBuffer(&last)
 	s.pending, s.burst, s.last = nil, false, time.Now()
 	s.turn.Broadcast()
 }
@@ -222,6 +226,10 @@ func (s *sseWriter) keepAlive() {
 // burstGap is how soon after another an event belongs to a burst. It is about
 // what a write costs: who sends more slowly loses nothing by waiting for it.
 const burstGap = 50 * time.Microsecond
+
+// burstBytes is how much of a burst waits before its sender does: half of what is
+// kept in the pool.
+const burstBytes = pooledBuffer / 2
 
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, 1024)) }}
 
