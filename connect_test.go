@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenon-mcp/tenon"
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
 	"github.com/tenon-mcp/tenon/stdio"
 )
 
@@ -78,5 +80,31 @@ func TestConnectToWhatIsSilent(t *testing.T) {
 		if err := c.Ping(t.Context()); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A server that dies is seen without a call.
+func TestServerDies(t *testing.T) {
+	t.Parallel()
+	c, err := tenon.Connect(t.Context(), quoted(os.Args[0]), tenon.WithEnv(asServer+"=silent", "GORACE=atexit_sleep_ms=0"),
+		tenon.WithClient(&client.Options{Version: mcp.V20250618}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	pid, err := strconv.Atoi(c.ServerInfo().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Done()
+	if exit, ok := errors.AsType[*stdio.ExitError](c.Err()); !ok || exit.State == nil || !errors.Is(c.Err(), rpc.ErrClosed) {
+		t.Errorf("ended with %v, want an ExitError", c.Err())
 	}
 }

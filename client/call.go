@@ -26,6 +26,9 @@ type Call struct {
 	row  mcp.Method // zero where no revision has it
 	opts callOptions
 	told float64 // the last progress that was handed over
+
+	mended int       // how often in this round
+	visits *visiting // of the user; nil: there are none
 }
 
 type callOptions struct {
@@ -115,18 +118,25 @@ func (c *Client) send(ctx context.Context, call *Call) error {
 	}
 }
 
-// attempt sends one round. What can be put right is put right once: a revision
-// that the server took back, mirrored headers of a tool that changed.
+// attempt sends one round. What can be put right is put right: a revision that
+// the server took back, mirrored headers of a tool that changed, a URL that the
+// user has to visit first.
 func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte) (*answer, error) {
-	for again := true; ; again = false {
+	call.mended = 0
+	defer func() { c.visits.remove(call.visits) }()
+	for {
 		s := c.session.Load()
 		if s == nil {
 			return nil, rpc.ErrClosed
 		}
 		a, err := c.once(ctx, s, call, b, answers)
-		if err == nil || !again || !s.era.mend(ctx, c, s, call, err) {
-			return a, err
+		if err == nil {
+			return a, nil
 		}
+		if !s.era.mend(ctx, c, s, call, err) {
+			return nil, typed(call.Method, err)
+		}
+		call.mended++
 	}
 }
 

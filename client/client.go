@@ -11,6 +11,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,11 @@ type Options struct {
 	// with an [InputError] (modern). So it is with errors of Sample and Roots.
 	Elicit func(context.Context, *mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitURL says that Elicit also takes the mode "url". It must show the
-	// whole URL and have consent before it opens it.
+	// whole URL and have consent before it opens it. A server of 2025-11-25 may
+	// refuse a call until the user has visited a URL: Elicit is asked, and the
+	// call sent again when the user accepted. Where that is too early it is sent
+	// once more when the server tells that the user is through, if it does so
+	// within Timeout. See [URLElicitationError].
 	ElicitURL bool
 	// ElicitDefaults fills in the defaults of the schema where an accepted
 	// form has no value.
@@ -89,7 +94,8 @@ type Options struct {
 	// own (see the call option of this name), and is called as that one is.
 	OnProgress func(mcp.ProgressParams)
 	// OnToolsChanged, OnPromptsChanged and OnResourcesChanged tell that a list
-	// is not what it was. Changes that come close together are told once.
+	// is not what it was, while there is a [Subscription] of that. Changes that
+	// come close together are told once.
 	OnToolsChanged     func(context.Context)
 	OnPromptsChanged   func(context.Context)
 	OnResourcesChanged func(context.Context)
@@ -142,8 +148,9 @@ type Client struct {
 	wraps      []Middleware
 	chain      atomic.Pointer[Handler]
 
-	subs  subscriptions
-	queue *queue // of callbacks
+	subs   subscriptions
+	visits visits
+	queue  *queue // of callbacks
 
 	// The life of the client.
 	ctx     context.Context //nolint:containedctx // ends with the client: callbacks get it
@@ -155,10 +162,14 @@ type Client struct {
 	byes    sync.WaitGroup // notifications/cancelled under way
 	end     sync.Once
 	ended   error
+
+	over sync.Once
+	done chan struct{}
+	why  error // set before done is closed
 }
 
 func newClient(opts *Options) *Client {
-	c := &Client{start: time.Now()}
+	c := &Client{start: time.Now(), done: make(chan struct{})}
 	if opts != nil {
 		c.opts = *opts
 	}
@@ -268,10 +279,61 @@ func (c *Client) shutDown() error {
 		c.wg.Wait()
 		c.byes.Wait()
 	}, closeWait)
+	c.finish(nil)
 	if !done {
 		return errStuck
 	}
 	return err
+}
+
+// Done is closed when the connection has ended: by Close, or by the other end
+// where the transport is one lasting connection, such as that to a child
+// process. Over HTTP each call shows whether the server is there.
+func (c *Client) Done() <-chan struct{} { return c.done }
+
+// Err returns why the connection ended: nil before its end and after Close,
+// and else an error that matches [rpc.ErrClosed]. That of a child process is a
+// *stdio.ExitError.
+func (c *Client) Err() error {
+	select {
+	case <-c.done:
+		return c.why
+	default:
+		return nil
+	}
+}
+
+func (c *Client) finish(why error) {
+	c.over.Do(func() {
+		c.why = why
+		close(c.done)
+	})
+}
+
+// watchEnd waits for a connection that can end by itself.
+func (c *Client) watchEnd() {
+	conn, ok := c.connection().(interface {
+		Done() <-chan struct{}
+		Err() error
+	})
+	if !ok {
+		return
+	}
+	c.spawn(func() {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-conn.Done():
+		}
+		err := conn.Err()
+		if !errors.Is(err, rpc.ErrClosed) {
+			err = errors.Join(rpc.ErrClosed, err)
+		}
+		if c.ctx.Err() == nil {
+			c.finish(err)
+			c.subs.endAll(err)
+		}
+	})
 }
 
 // waitAtMost runs wait and reports whether it returned in time. Where it did

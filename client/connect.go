@@ -25,6 +25,7 @@ func Connect(ctx context.Context, d rpc.Dialer, opts *Options) (*Client, error) 
 	c := newClient(opts)
 	err := c.connect(ctx, d)
 	if err == nil {
+		c.watchEnd()
 		return c, nil
 	}
 	if cerr := c.Close(); cerr != nil {

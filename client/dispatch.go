@@ -53,17 +53,23 @@ func (c *Client) told(ctx context.Context, req *rpc.Request) {
 		if s := c.session.Load(); s != nil && json.Unmarshal(req.Params, &p) == nil && !p.RequestID.IsZero() {
 			s.era.cancelled(c, p.RequestID, p.Reason)
 		}
+	case mcp.NotificationElicitationComplete:
+		var p mcp.ElicitationCompleteParams
+		if json.Unmarshal(req.Params, &p) == nil {
+			c.visits.complete(p.ElicitationID)
+		}
+		c.otherwise(ctx, req)
 	case mcp.NotificationAcknowledged:
 		c.acknowledged(req)
 	case mcp.NotificationToolsListChanged:
 		c.cache.drop(mcp.MethodToolsList)
-		c.changed(ctx, req, c.opts.OnToolsChanged, &c.queue.tools)
+		c.changed(ctx, req, c.opts.OnToolsChanged, &c.queue.tools, func(f *mcp.Filter) bool { return f.ToolsListChanged })
 	case mcp.NotificationPromptsListChanged:
 		c.cache.drop(mcp.MethodPromptsList)
-		c.changed(ctx, req, c.opts.OnPromptsChanged, &c.queue.prompts)
+		c.changed(ctx, req, c.opts.OnPromptsChanged, &c.queue.prompts, func(f *mcp.Filter) bool { return f.PromptsListChanged })
 	case mcp.NotificationResourcesListChanged:
 		c.cache.drop(mcp.MethodResourcesList, mcp.MethodResourceTemplatesList)
-		c.changed(ctx, req, c.opts.OnResourcesChanged, &c.queue.resources)
+		c.changed(ctx, req, c.opts.OnResourcesChanged, &c.queue.resources, func(f *mcp.Filter) bool { return f.ResourcesListChanged })
 	case mcp.NotificationResourceUpdated:
 		c.resourceUpdated(ctx, req)
 	case mcp.NotificationMessage:
@@ -82,8 +88,10 @@ func (c *Client) otherwise(ctx context.Context, req *rpc.Request) {
 
 // changed tells that a list changed. A telling that still waits tells of this
 // change too.
-func (c *Client) changed(ctx context.Context, req *rpc.Request, fn func(context.Context), waiting *atomic.Bool) {
-	if !c.heard(req) {
+func (c *Client) changed(
+	ctx context.Context, req *rpc.Request, fn func(context.Context), waiting *atomic.Bool, covers func(*mcp.Filter) bool,
+) {
+	if !c.heard(req, covers) {
 		return
 	}
 	if fn == nil {
@@ -106,7 +114,8 @@ func (c *Client) resourceUpdated(ctx context.Context, req *rpc.Request) {
 		return
 	}
 	c.cache.dropRead(mcp.MethodResourcesRead, p.URI)
-	if !c.heard(req) {
+	// Not by the URI: what is told may be of a part of what was subscribed to.
+	if !c.heard(req, func(f *mcp.Filter) bool { return len(f.ResourceSubscriptions) > 0 }) {
 		return
 	}
 	fn := c.opts.OnResourceUpdated
@@ -132,7 +141,7 @@ func (c *Client) logged(ctx context.Context, req *rpc.Request) {
 }
 
 // heard reports whether a change is news for this client.
-func (c *Client) heard(req *rpc.Request) bool {
+func (c *Client) heard(req *rpc.Request, covers func(*mcp.Filter) bool) bool {
 	s := c.session.Load()
 	if s == nil {
 		return false
@@ -143,7 +152,7 @@ func (c *Client) heard(req *rpc.Request) bool {
 	if len(req.Params) > 0 && json.Unmarshal(req.Params, &p) != nil {
 		return false
 	}
-	if s.era.hears(c, p.Meta) {
+	if s.era.hears(c, p.Meta, covers) {
 		return true
 	}
 	c.log.Debug("client: a change that was not subscribed to", "method", req.Method)

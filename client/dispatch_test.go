@@ -20,9 +20,22 @@ import (
 	"github.com/tenon-mcp/tenon/rpc"
 )
 
+func subscribe(t *testing.T, c *client.Client, f mcp.Filter) *client.Subscription {
+	t.Helper()
+	sub, err := c.Subscribe(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
 func TestNotifications(t *testing.T) {
 	t.Parallel()
-	s := &fakeServer{script: answers(mcp.V20251125, nil)}
+	s := &fakeServer{script: answers(mcp.V20251125, map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","serverInfo":{"name":"fake","version":"1"},"capabilities":{
+			"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true}}}`,
+		"resources/subscribe": `{}`,
+	})}
 	var mu sync.Mutex
 	var heard []string
 	done := make(chan struct{})
@@ -32,7 +45,7 @@ func TestNotifications(t *testing.T) {
 		heard = append(heard, fmt.Sprintf(format, args...))
 	}
 	var log bytes.Buffer
-	connect(t, s, &client.Options{
+	c := connect(t, s, &client.Options{
 		Logger:             slog.New(slog.NewTextHandler(&log, nil)),
 		OnLog:              func(_ context.Context, p *mcp.LogParams) { hear("log %s %s", p.Level, p.Data) },
 		OnToolsChanged:     func(context.Context) { hear("tools"); panic("of the user") },
@@ -45,6 +58,16 @@ func TestNotifications(t *testing.T) {
 				close(done)
 			}
 		},
+	})
+	changes := []string{
+		mcp.NotificationToolsListChanged, mcp.NotificationPromptsListChanged, mcp.NotificationResourcesListChanged,
+	}
+	for _, method := range changes { // nobody has subscribed
+		s.notify(method, ``)
+	}
+	s.notify(mcp.NotificationResourceUpdated, `{"uri":"a:"}`)
+	subscribe(t, c, mcp.Filter{
+		ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: []string{"a:"},
 	})
 	for _, n := range [][2]string{
 		{mcp.NotificationMessage, `{"level":"info","data":{"a":1}}`},
@@ -95,6 +118,7 @@ func TestFlood(t *testing.T) {
 		},
 		OnToolsChanged: func(context.Context) { tools++ },
 	})
+	subscribe(t, c, mcp.Filter{ToolsListChanged: true})
 	s.notify(mcp.NotificationMessage, `{"level":"info","data":1}`)
 	await(t, first, "the callback")
 	for range 100 {
@@ -231,6 +255,7 @@ func TestCallFromCallback(t *testing.T) {
 			return nil, nil
 		},
 	})
+	subscribe(t, c, mcp.Filter{ToolsListChanged: true})
 	s.notify(mcp.NotificationToolsListChanged, ``)
 	if _, err := s.ask(rpc.IntID(1), mcp.MethodRootsList, `{}`); err != nil {
 		t.Error(err)

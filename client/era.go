@@ -27,14 +27,16 @@ type era interface {
 	// headers returns what goes beside call where the transport has headers.
 	// The map is shared: it is not to be changed.
 	headers(c *Client, s *session, call *Call) http.Header
-	// mend reports whether err says how to do call right, and that is done.
+	// mend reports whether err says how to do call right, and that is done. It
+	// bounds how often by call.mended.
 	mend(ctx context.Context, c *Client, s *session, call *Call, err error) bool
 	// asked returns an error for requests that the server must not send.
 	asked(c *Client, req *rpc.Request) error
 	// cancelled handles what the server takes back.
 	cancelled(c *Client, id rpc.ID, reason string)
-	// hears reports whether a change notification is for this client.
-	hears(c *Client, meta mcp.Meta) bool
+	// hears reports whether a change notification is for this client, which
+	// has subscriptions. covers tells those that have such a change.
+	hears(c *Client, meta mcp.Meta, covers func(*mcp.Filter) bool) bool
 	setLogLevel(ctx context.Context, c *Client, level mcp.LoggingLevel, opts []CallOption) error
 	subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscription, error)
 }

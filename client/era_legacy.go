@@ -101,7 +101,10 @@ func (legacy) stamp(*Client, *session, *Call) stamp { return stamp{} }
 
 func (legacy) headers(_ *Client, s *session, _ *Call) http.Header { return s.header }
 
-func (legacy) mend(context.Context, *Client, *session, *Call, error) bool { return false }
+// mend lets the user visit the URLs that the server asks for first.
+func (legacy) mend(ctx context.Context, c *Client, _ *session, call *Call, err error) bool {
+	return c.visit(ctx, call, err)
+}
 
 func (legacy) asked(*Client, *rpc.Request) error { return nil }
 
@@ -112,8 +115,11 @@ func (legacy) cancelled(c *Client, id rpc.ID, reason string) {
 	}
 }
 
-// hears is true: a session gets all changes that the server declared.
-func (legacy) hears(*Client, mcp.Meta) bool { return true }
+// hears is true while a subscription has such a change. The server, which sends
+// to all sessions what it declared, does not know that.
+func (legacy) hears(c *Client, _ mcp.Meta, covers func(*mcp.Filter) bool) bool {
+	return c.subs.cover(covers)
+}
 
 func (legacy) setLogLevel(ctx context.Context, c *Client, level mcp.LoggingLevel, opts []CallOption) error {
 	if level == "" {

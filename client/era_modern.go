@@ -109,10 +109,10 @@ func (modern) headers(c *Client, s *session, call *Call) http.Header {
 	return h
 }
 
-// mend follows what a modern server says about a refused request.
+// mend follows what a modern server says about a refused request, once.
 func (m modern) mend(ctx context.Context, c *Client, s *session, call *Call, err error) bool {
 	wire, ok := asWire(err)
-	if !ok {
+	if !ok || call.mended > 0 {
 		return false
 	}
 	switch wire.Code {
@@ -150,7 +150,7 @@ func (modern) cancelled(c *Client, id rpc.ID, _ string) {
 }
 
 // hears is true for the events of a subscription that was acknowledged.
-func (modern) hears(c *Client, meta mcp.Meta) bool {
+func (modern) hears(c *Client, meta mcp.Meta, _ func(*mcp.Filter) bool) bool {
 	sub := c.subscription(meta.SubscriptionID())
 	return sub != nil && sub.isAcknowledged()
 }

@@ -301,3 +301,28 @@ func TestRealProbe(t *testing.T) {
 		must(t, c.Close())
 	}
 }
+
+// The end of a connection is seen without a call.
+func TestConnectionEnds(t *testing.T) {
+	t.Parallel()
+	for _, v := range []mcp.Version{mcp.V20251125, mcp.V20260728} {
+		near, far := rpc.Pipe()
+		end := rpc.NewDuplex(context.Background(), far, newServer(t), nil)
+		c, err := client.Connect(t.Context(), rpc.StreamDialer{
+			Open: func(context.Context) (rpc.Stream, error) { return near, nil },
+		}, &client.Options{Version: v})
+		must(t, err)
+		sub, err := c.Subscribe(t.Context(), mcp.Filter{ToolsListChanged: true})
+		must(t, err)
+		if err := c.Err(); err != nil {
+			t.Error(err)
+		}
+		must(t, end.Close())
+		await(t, c.Done(), "the end of the connection")
+		await(t, sub.Done(), "the end of the subscription")
+		if !errors.Is(c.Err(), rpc.ErrClosed) || !errors.Is(sub.Err(), rpc.ErrClosed) {
+			t.Errorf("%s: ended with %v, the subscription with %v", v, c.Err(), sub.Err())
+		}
+		must(t, c.Close())
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +16,8 @@ import (
 )
 
 // A Subscription keeps a server telling what changes. What it tells goes to
-// the functions in [Options]: OnToolsChanged and its like, OnResourceUpdated.
+// the functions in [Options]: OnToolsChanged and its like, OnResourceUpdated,
+// which are called for what there is a subscription of, in every revision.
 type Subscription struct {
 	c      *Client
 	id     rpc.ID // modern: of the request that listens
@@ -134,15 +137,24 @@ func (s *subscriptions) remove(sub *Subscription) {
 	delete(s.byID, sub.id)
 }
 
+// cover reports whether there is a subscription that covers something.
+func (s *subscriptions) cover(covers func(*mcp.Filter) bool) bool {
+	return slices.ContainsFunc(s.list(), func(sub *Subscription) bool {
+		f := sub.Filter()
+		return covers(&f)
+	})
+}
+
+// list returns those there are. The lock is not held when they are locked.
+func (s *subscriptions) list() []*Subscription {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Keys(s.all))
+}
+
 // endAll ends what is left when the client is closed.
 func (s *subscriptions) endAll(err error) {
-	s.mu.Lock()
-	left := make([]*Subscription, 0, len(s.all))
-	for sub := range s.all {
-		left = append(left, sub)
-	}
-	s.mu.Unlock()
-	for _, sub := range left {
+	for _, sub := range s.list() {
 		sub.end(err)
 	}
 }
@@ -260,25 +272,27 @@ func (l legacy) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscr
 		PromptsListChanged:   f.PromptsListChanged && s.caps.Prompts != nil && s.caps.Prompts.ListChanged,
 		ResourcesListChanged: f.ResourcesListChanged && s.caps.Resources != nil && s.caps.Resources.ListChanged,
 	}
-	sub := newSubscription(c)
 	if s.caps.Resources != nil && s.caps.Resources.Subscribe {
-		if err := l.subscribeAll(ctx, c, f.ResourceSubscriptions); err != nil {
-			return nil, err
-		}
 		honoured.ResourceSubscriptions = f.ResourceSubscriptions
 	}
+	sub := newSubscription(c)
 	sub.closer = func() error { //nolint:contextcheck // it outlives ctx
 		ctx, cancel := context.WithTimeout(c.ctx, unsubscribeWait)
 		defer cancel()
 		return l.unsubscribeAll(ctx, c, honoured.ResourceSubscriptions)
 	}
+	// Before it asks: what the server tells right behind its answer is heard.
+	sub.agree(honoured)
 	c.subs.add(sub)
+	if err := l.subscribeAll(ctx, c, honoured.ResourceSubscriptions); err != nil {
+		sub.end(err)
+		return nil, err
+	}
 	if c.ctx.Err() != nil { // Close may have missed it
 		sub.end(rpc.ErrClosed)
 		return nil, rpc.ErrClosed
 	}
 	c.forget(honoured)
-	sub.agree(honoured)
 	return sub, nil
 }
 

@@ -208,6 +208,18 @@ func TestListChangedAndUpdates(t *testing.T) {
 			t.Error(err)
 		}
 		<-sub.Done()
+		for len(changed) > 0 {
+			<-changed
+		}
+		addTool(e, "unheard", func(context.Context, none) (string, error) { return "", nil })
+		must[string](t)(client.CallTool[string](ctx, c, "unheard", nil))
+		equal(t, "error of the connection", c.Err(), nil)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		<-c.Done()
+		equal(t, "error after Close", c.Err(), nil)
+		equal(t, "changes told after the subscription", len(changed), 0)
 	})
 }
 

@@ -261,7 +261,8 @@ type Binder interface {
 }
 
 // A Conn is one connection, seen from either end. As a [Peer] it stands for
-// the other end outside any request.
+// the other end outside any request. One that can end by itself has the methods
+// Done and Err of [Duplex], too.
 type Conn interface {
 	Peer
 	// Cancel ends the handling of the request that the other end sent with

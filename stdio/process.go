@@ -234,12 +234,14 @@ func (p *process) connect(ctx context.Context, h rpc.Handler, tap rpc.Tap) (rpc.
 		_ = p.Close() // err says why
 		return nil, err
 	}
-	return &conn{Conn: c, p: p}, nil
+	ended, _ := c.(*rpc.Duplex)
+	return &conn{Conn: c, ended: ended, p: p}, nil
 }
 
 // conn adds to a connection what only the process knows: why it ended.
 type conn struct {
 	rpc.Conn
+	ended  *rpc.Duplex // Conn
 	p      *process
 	closed atomic.Bool // by our side
 }
@@ -255,6 +257,22 @@ func (c *conn) Notify(ctx context.Context, req *rpc.Request) error {
 func (c *conn) Close() error {
 	c.closed.Store(true)
 	return c.Conn.Close()
+}
+
+// Done is closed when the server hung up, or the connection was closed.
+func (c *conn) Done() <-chan struct{} { return c.ended.Done() }
+
+// Err returns an [*ExitError] when the server ended by itself.
+func (c *conn) Err() error {
+	select {
+	case <-c.ended.Done():
+	default:
+		return nil
+	}
+	if c.closed.Load() {
+		return nil
+	}
+	return c.p.exit()
 }
 
 func (c *conn) explain(err error) error {

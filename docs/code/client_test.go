@@ -146,6 +146,7 @@ func TestWatch(t *testing.T) {
 			}
 			defer sub.Close() // OnToolsChanged and OnResourceUpdated of the options are called until then
 			// }
+			go wait(ctx, c, sub)
 			if err := srv.ResourceUpdated(ctx, "notes://today"); err != nil {
 				return err
 			}
@@ -158,6 +159,37 @@ func TestWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func wait(ctx context.Context, c *client.Client, sub *client.Subscription) {
+	// ended {
+	select {
+	case <-sub.Done(): // sub.Err says why; nil: it was closed, or the server ended it in good order
+	case <-c.Done(): // c.Err says why; nil: it was closed
+	case <-ctx.Done():
+	}
+	// }
+}
+
+func ExampleClient_pinned() {
+	h := streamhttp.NewHandler(newServer(), nil)
+	defer h.Close()
+	ts := httptest.NewServer(h)
+	defer ts.Close()
+	ctx, target := context.Background(), ts.URL
+	// pin {
+	c, err := tenon.Connect(ctx, target, tenon.WithClient(&client.Options{Version: "2025-11-25"}))
+	if missing, ok := errors.AsType[*client.VersionError](err); ok {
+		fmt.Println("the server has", missing.Offered)
+	}
+	// }
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	fmt.Println(c.Version())
+	// Output: 2025-11-25
 }
 
 var runs atomic.Int64
