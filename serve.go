@@ -39,6 +39,7 @@ type serving struct {
 	addr     string
 	listener net.Listener
 	forced   bool
+	noFlag   bool
 	http     *streamhttp.Options
 	logger   *slog.Logger
 	status   io.Writer
@@ -55,6 +56,10 @@ func OverHTTP(addr string) ServeOption { return func(s *serving) { s.addr, s.for
 func OnListener(l net.Listener) ServeOption {
 	return func(s *serving) { s.listener, s.forced = l, true }
 }
+
+// WithoutFlag leaves the command line to the program, which may have a flag
+// -http of its own. The environment still counts.
+func WithoutFlag() ServeOption { return func(s *serving) { s.noFlag = true } }
 
 // WithHTTP sets the options of HTTP.
 func WithHTTP(o *streamhttp.Options) ServeOption { return func(s *serving) { s.http = o } }
@@ -74,13 +79,23 @@ func WithLogger(l *slog.Logger) ServeOption { return func(s *serving) { s.logger
 // revision at /mcp on that address and says so on stderr. The flag wins over
 // the environment. An address like ":8080" is open to the network; a server
 // without authorization belongs on "127.0.0.1:8080".
+//
+// Serve looks for its flag in [os.Args] and leaves all others alone. Package
+// flag knows nothing of it: a program that parses its command line defines it,
+// too, and reads it with [OverHTTP], or has none of that name with
+// [WithoutFlag]. Where stdin is a terminal, Serve says on stderr what it waits
+// for.
 func Serve(ctx context.Context, srv *server.Server, opts ...ServeOption) error {
 	s := serving{status: os.Stderr}
 	for _, opt := range opts {
 		opt(&s)
 	}
 	if !s.forced {
-		addr, err := httpAddr(os.Args[1:], os.Getenv(AddrVariable))
+		args := os.Args[1:]
+		if s.noFlag {
+			args = nil
+		}
+		addr, err := httpAddr(args, os.Getenv(AddrVariable))
 		if err != nil {
 			return err
 		}
@@ -92,6 +107,9 @@ func Serve(ctx context.Context, srv *server.Server, opts ...ServeOption) error {
 		return s.serveHTTP(ctx, srv, s.listener)
 	}
 	if s.addr == "" {
+		if isTerminal(os.Stdin) {
+			fmt.Fprintln(s.status, s.howTo())
+		}
 		return s.serveStdio(ctx, srv)
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.addr)
@@ -100,6 +118,28 @@ func Serve(ctx context.Context, srv *server.Server, opts ...ServeOption) error {
 	}
 	fmt.Fprintf(s.status, "serving http://%s%s\n", l.Addr(), EndpointPath)
 	return s.serveHTTP(ctx, srv, l)
+}
+
+// howTo is for a person who has started a server by hand.
+func (s *serving) howTo() string {
+	text := "serving MCP on stdin and stdout, for a client that starts this program; Ctrl-C stops it"
+	switch {
+	case s.forced:
+		return text
+	case s.noFlag:
+		return text + "; to serve HTTP set " + AddrVariable + "=127.0.0.1:8080"
+	}
+	return text + "; to serve HTTP start it with -http 127.0.0.1:8080"
+}
+
+// isTerminal takes any device for a terminal but the empty one.
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // httpAddr finds the address. It looks for one flag only, so that programs can
@@ -131,7 +171,16 @@ func (s *serving) serveStdio(ctx context.Context, srv *server.Server) error {
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownWait)
 	defer cancel()
-	return errors.Join(err, srv.Shutdown(end))
+	return errors.Join(err, shutdownError(srv.Shutdown(end)))
+}
+
+// shutdownError says once what several parts may say that waited for the same.
+func shutdownError(errs ...error) error {
+	err := errors.Join(errs...)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("tenon: requests were cut off that still ran %s after the server was told to end: %w", shutdownWait, context.DeadlineExceeded)
+	}
+	return err
 }
 
 func (s *serving) serveHTTP(ctx context.Context, srv *server.Server, l net.Listener) error {
@@ -155,7 +204,7 @@ func (s *serving) serveHTTP(ctx context.Context, srv *server.Server, l net.Liste
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownWait)
 	defer cancel()
-	err := errors.Join(srv.Shutdown(end), h.Shutdown(end))
+	err := shutdownError(srv.Shutdown(end), h.Shutdown(end))
 	hs.Close()
 	<-failed //nolint:errcheck // it was closed
 	return err

@@ -83,6 +83,21 @@ func TestServeLogsPanics(t *testing.T) {
 	}
 }
 
+// A program may have a flag -http of its own.
+func TestServeWithoutFlag(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0], "-http") // which would lack its address
+	cmd.Env = append(os.Environ(), asServer+"=flagless", "GORACE=atexit_sleep_ms=0")
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v, %s", err, out)
+	}
+	cmd = exec.Command(os.Args[0], "-http")
+	cmd.Env = append(os.Environ(), asServer+"=flagless", tenon.AddrVariable+"=256.0.0.1:1", "GORACE=atexit_sleep_ms=0")
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "256.0.0.1") {
+		t.Errorf("the environment does not count: %v, %s", err, out)
+	}
+}
+
 // Flags and environment make a program that calls Serve an HTTP server; a
 // signal ends it in good order.
 func TestServeByFlagAndSignal(t *testing.T) {

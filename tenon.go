@@ -6,12 +6,16 @@
 package tenon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/rpc"
@@ -85,9 +89,20 @@ func Connect(ctx context.Context, target string, opts ...Option) (*client.Client
 	}
 	old, oldErr := client.Connect(ctx, &streamhttp.SSEDialer{URL: target, Client: o.httpClient, Header: o.header}, o.client)
 	if errors.Is(oldErr, streamhttp.ErrNotSSE) {
-		return nil, err // it is no server of old either: the first answer says more
+		return nil, pathHint(target, err) // it is no server of old either: the first answer says more
 	}
 	return old, oldErr
+}
+
+// pathHint adds to an error that says that there is nothing at the URL where
+// servers have their endpoint most often.
+func pathHint(target string, err error) error {
+	status, ok := errors.AsType[*streamhttp.StatusError](err)
+	u, uerr := url.Parse(target)
+	if !ok || status.Code != http.StatusNotFound || uerr != nil || u.Path == EndpointPath {
+		return err
+	}
+	return fmt.Errorf("%w; is the path right? Many servers have %s://%s%s", err, u.Scheme, u.Host, EndpointPath)
 }
 
 // Dialer returns what [Connect] dials first.
@@ -115,6 +130,9 @@ func (o *options) dialer(target string) (rpc.Dialer, error) {
 			return nil, fmt.Errorf("tenon: no transport for %q: use http, https, or a command line", scheme)
 		}
 	}
+	if hint := addressHint(target); hint != "" {
+		return nil, fmt.Errorf("tenon: %q is an address and no URL: did you mean %s?", target, hint)
+	}
 	words, err := splitCommand(target)
 	if err != nil {
 		return nil, fmt.Errorf("tenon: command line: %w", err)
@@ -123,6 +141,17 @@ func (o *options) dialer(target string) (rpc.Dialer, error) {
 		return nil, errors.New("tenon: the target is empty: give a URL or a command line")
 	}
 	return &stdio.Command{Path: words[0], Args: words[1:], Env: o.env, InheritEnv: o.inheritEnv, Dir: o.dir}, nil
+}
+
+// addressHint returns the URL that is meant by a host and a port, "" for what
+// is something else.
+func addressHint(target string) string {
+	address, path, _ := strings.Cut(target, "/")
+	_, port, err := net.SplitHostPort(address)
+	if _, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || strings.ContainsFunc(target, unicode.IsSpace) {
+		return ""
+	}
+	return "http://" + address + "/" + cmp.Or(path, strings.TrimPrefix(EndpointPath, "/"))
 }
 
 // splitScheme returns the scheme of a URL in lower case, and what is behind

@@ -36,8 +36,11 @@ func TestMain(m *testing.M) {
 
 func serve(mode string) error {
 	var opts []tenon.ServeOption
-	if mode == "stdio" {
+	switch mode {
+	case "stdio":
 		opts = append(opts, tenon.OverStdio())
+	case "flagless":
+		opts = append(opts, tenon.WithoutFlag())
 	}
 	return tenon.Serve(context.Background(), newServer(), opts...)
 }
@@ -153,6 +156,9 @@ func TestConnectErrors(t *testing.T) {
 		{`"no such/program" x`, "there is no such file"},
 		{"no-such-program-at-all", "not found in PATH"},
 		{nothing.URL, "404"},
+		{nothing.URL + "/x", "is the path right? Many servers have " + nothing.URL + "/mcp"},
+		{"localhost:1234", `"localhost:1234" is an address and no URL: did you mean http://localhost:1234/mcp?`},
+		{"[::1]:80/api", "did you mean http://[::1]:80/api?"},
 	} {
 		c, err := tenon.Connect(t.Context(), tt.target)
 		if err == nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"io"
 	"os"
 	"strconv"
@@ -63,4 +64,29 @@ func TestOnTerminal(t *testing.T) {
 			t.Errorf("%q: the log of the server is not shown: %q", args, out)
 		}
 	}
+}
+
+// A server that is started by hand says what it waits for.
+func TestServeOnTerminal(t *testing.T) {
+	t.Parallel()
+	screen, tty := terminal(t)
+	defer tty.Close()
+	c := program(t, "tenon", "everything")
+	c.Stdin = tty
+	stderr, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil || !strings.Contains(line, "serving MCP on stdin and stdout") {
+		t.Errorf("it says %q, %v", line, err)
+	}
+	screen.Close()
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	_ = c.Wait() // Ctrl-C may be its error
 }
