@@ -42,11 +42,8 @@ type burster interface {
 
 // A round is what is written together.
 type round struct {
-	bufs  [][]byte
-	open  bool          // the last of bufs is ours: more may be appended
-	ours  int           // the number of the last that is, from 1
-	own   []byte        // memory of an earlier round
-	lent  []encoding    // what goes back when the round was written
+	bufs  []encoding
+	open  bool          // more may be appended to the last
 	vital bool          // somebody wants to know if it is lost
 	done  chan struct{} // closed when it was written, or was not for err; nil when nobody waits
 	err   error
@@ -54,60 +51,54 @@ type round struct {
 
 // add puts e at the end, and takes it over.
 func (r *round) add(e encoding) {
-	switch {
-	case len(e.text) > aloneBytes:
-		r.take(e.text)
-		r.lent = append(r.lent, e)
-		return
-	case r.open && len(r.bufs[r.ours-1])+len(e.text) <= joinedBytes:
-		r.bufs[r.ours-1] = append(r.bufs[r.ours-1], e.text...)
-	default:
-		r.bufs = append(r.bufs, append(r.own, e.text...))
-		r.own, r.ours, r.open = nil, len(r.bufs), true
+	if r.open {
+		if last := &r.bufs[len(r.bufs)-1]; len(last.text)+len(e.text) <= joinedBytes {
+			last.text = append(last.text, e.text...)
+			e.free()
+			return
+		}
 	}
-	e.free()
+	r.bufs, r.open = append(r.bufs, e), len(e.text) <= aloneBytes
 }
 
-// take puts text itself at the end.
-func (r *round) take(text []byte) { r.bufs, r.open = append(r.bufs, text), false }
+// take puts text at the end, which stays who gave it's.
+func (r *round) take(text []byte) { r.bufs, r.open = append(r.bufs, encoding{text: text}), false }
 
 // remove takes text out again and reports whether it was there.
 func (r *round) remove(text []byte) bool {
-	for k, b := range r.bufs {
-		if &b[0] == &text[0] {
+	for k, e := range r.bufs {
+		if &e.text[0] == &text[0] {
 			r.bufs = slices.Delete(r.bufs, k, k+1)
-			if r.ours > k {
-				r.ours--
-			}
+			r.open = false
 			return true
 		}
 	}
 	return false
 }
 
-// giveBack frees what was lent.
+// giveBack frees what was taken over.
 func (r *round) giveBack() {
-	for _, e := range r.lent {
+	for _, e := range r.bufs {
 		e.free()
 	}
-	clear(r.lent)
-	r.lent = r.lent[:0]
+	clear(r.bufs)
+	r.bufs = r.bufs[:0]
 }
 
-// reuse makes r a new round.
-func (r *round) reuse() {
-	own := r.own
-	if r.ours > 0 {
-		own = r.bufs[r.ours-1][:0]
+// left makes the round one of text, the end of what join made of it.
+func (r *round) left(text []byte) {
+	if len(r.bufs) == 1 {
+		r.bufs[0].text = text
+		return
 	}
-	clear(r.bufs)
-	*r = round{bufs: r.bufs[:0], own: own, lent: r.lent}
+	r.giveBack()
+	r.take(text)
 }
 
 func (r *round) size() int {
 	n := 0
-	for _, b := range r.bufs {
-		n += len(b)
+	for _, e := range r.bufs {
+		n += len(e.text)
 	}
 	return n
 }
@@ -123,7 +114,8 @@ func (r *round) wait() <-chan struct{} {
 // encoded holds buffers that messages are encoded into.
 var encoded = sync.Pool{New: func() any { return new([]byte) }}
 
-// An encoding is the text of a message, in memory from encoded.
+// An encoding is the text of messages, in memory from encoded where buf is not
+// nil.
 type encoding struct {
 	text []byte
 	buf  *[]byte
@@ -138,7 +130,7 @@ func encode(m Message) (encoding, error) {
 
 // free puts the memory back.
 func (e encoding) free() {
-	if cap(e.text) <= keptBytes {
+	if e.buf != nil && cap(e.text) <= keptBytes {
 		*e.buf = e.text[:0]
 		encoded.Put(e.buf)
 	}
@@ -296,11 +288,11 @@ func (l *lineStream) writeRounds(r *round) {
 }
 
 // writeAll writes bufs, small ones together.
-func (l *lineStream) writeAll(bufs [][]byte) error {
+func (l *lineStream) writeAll(bufs []encoding) error {
 	for len(bufs) > 0 {
-		n, size := 1, len(bufs[0])
-		for n < len(bufs) && len(bufs[n]) <= aloneBytes && size <= aloneBytes {
-			size += len(bufs[n])
+		n, size := 1, len(bufs[0].text)
+		for n < len(bufs) && len(bufs[n].text) <= aloneBytes && size <= aloneBytes {
+			size += len(bufs[n].text)
 			n++
 		}
 		if _, err := l.w.Write(l.join(bufs[:n])); err != nil {
@@ -312,13 +304,13 @@ func (l *lineStream) writeAll(bufs [][]byte) error {
 }
 
 // join returns bufs as one, until it is called again.
-func (l *lineStream) join(bufs [][]byte) []byte {
+func (l *lineStream) join(bufs []encoding) []byte {
 	if len(bufs) == 1 {
-		return bufs[0]
+		return bufs[0].text
 	}
 	l.joined = l.joined[:0]
-	for _, b := range bufs {
-		l.joined = append(l.joined, b...)
+	for _, e := range bufs {
+		l.joined = append(l.joined, e.text...)
 	}
 	return l.joined
 }
@@ -392,8 +384,7 @@ func (l *lineStream) attempt() bool {
 	l.mu.Lock()
 	if err != nil || n < size { // Write finds the error again
 		l.shrink(n)
-		clear(r.bufs)
-		r.bufs, r.ours = append(r.bufs[:0], text[n:]), 0
+		r.left(text[n:])
 		go l.writeRounds(r)
 		return false
 	}
@@ -424,7 +415,7 @@ func (l *lineStream) wrote(r *round, size int, err error) {
 		l.err = fmt.Errorf("%w: %w", ErrClosed, err)
 	}
 	if r.done == nil {
-		r.reuse()
+		*r = round{bufs: r.bufs}
 		l.spare = r
 		return
 	}
