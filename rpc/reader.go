@@ -12,10 +12,7 @@ const (
 	inlineTime = 100 * time.Microsecond
 	// The longer all handlers are quick the rarer they are looked at, down to
 	// this: it bounds for how long the first slow one keeps reading waiting.
-	longestLook = 800 * time.Microsecond
-	// So many looks on end find handlers running that are a little slow, before
-	// it is taken for no accident.
-	maxStrikes = 3
+	longestLook = 5 * time.Millisecond
 	// After a handler was slow this many requests get goroutines of their own,
 	// before the next may try its luck.
 	apartRequests = 64
@@ -143,9 +140,8 @@ type lookout struct {
 	armed atomic.Bool
 
 	// Only look uses these.
-	every   time.Duration // until the next look
-	suspect *exchange     // ran at the last look, when little had begun
-	strikes int           // so many looks on end were like that
+	every   time.Duration // between looks that find nothing
+	suspect *exchange     // ran then
 
 	led   atomic.Pointer[exchange] // runs on the goroutine that reads
 	begun atomic.Int64             // how many did, since the last look
@@ -169,31 +165,29 @@ func (l *lookout) begin(x *exchange) {
 // end says that x does not any more, and reports whether it did.
 func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
 
-// look hands reading over where a handler runs that ran at the last look, or
-// where each of several looks found one running and few begun.
+// look hands reading over where a handler runs that ran at the last look. One
+// that it finds running it looks at again soon.
 func (l *lookout) look() {
-	begun, x := l.begun.Swap(0), l.led.Load()
-	if x != nil && !x.alone.IsZero() && time.Now().Before(x.alone) {
-		l.timer.Reset(longestLook)
-		return
-	}
-	was, strikes := l.suspect, l.strikes
-	l.suspect, l.strikes = nil, 0
+	begun, x, was := l.begun.Swap(0), l.led.Load(), l.suspect
+	next := l.every
+	l.suspect = nil
 	switch {
-	case x != nil && (x == was || strikes == maxStrikes):
+	case x != nil && !x.alone.IsZero() && time.Now().Before(x.alone):
+	case x != nil && x == was:
 		l.d.handOver(x)
-		l.every = inlineTime
-	case x != nil && time.Duration(begun)*inlineTime <= l.every:
-		l.suspect, l.strikes = x, strikes+1
-		l.every = inlineTime
-	case begun > 0:
-		l.every = min(2*l.every, longestLook)
-	default: // nothing comes
+		l.every, next = inlineTime, inlineTime
+	case x != nil && was == nil:
+		l.suspect, next = x, inlineTime
+	case x == nil && begun == 0: // nothing comes
 		l.every = inlineTime
 		l.armed.Store(false)
 		if l.begun.Load() == 0 || !l.armed.CompareAndSwap(false, true) {
 			return
 		}
+		next = inlineTime
+	default:
+		l.every = min(2*l.every, longestLook)
+		next = l.every
 	}
-	l.timer.Reset(l.every)
+	l.timer.Reset(next)
 }
