@@ -108,3 +108,19 @@ func TestServerDies(t *testing.T) {
 		t.Errorf("ended with %v, want an ExitError", c.Err())
 	}
 }
+
+// A program that is no server, and does not end, is told apart by what it
+// prints.
+func TestConnectToWhatTalks(t *testing.T) {
+	t.Parallel()
+	c, err := tenon.Connect(t.Context(), `sh -c 'echo "Hello, $USER"; cat > /dev/null'`,
+		tenon.WithClient(&client.Options{ProbeTimeout: 50 * time.Millisecond, Timeout: 100 * time.Millisecond}))
+	if err == nil {
+		c.Close()
+		t.Fatal("connected")
+	}
+	t.Log(err)
+	if !errors.Is(err, client.ErrTimeout) || !strings.Contains(err.Error(), `"sh" printed "Hello, `) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -59,7 +59,10 @@ func (c *Client) handshake(ctx context.Context, req *rpc.Request, result any) er
 		return nil
 	}
 	if t, ok := errors.AsType[*TimeoutError](context.Cause(ctx)); ok && ctx.Err() != nil {
-		err = t
+		if err == ctx.Err() { //nolint:errorlint // what wraps it has more to say
+			return fmt.Errorf("client: %s: %w", req.Method, t)
+		}
+		err = fmt.Errorf("%w: %w", t, err)
 	}
 	return fmt.Errorf("client: %s: %w", req.Method, err)
 }

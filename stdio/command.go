@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,9 @@ type ExitError struct {
 	State *os.ProcessState
 	// Stderr is the end of what it wrote there.
 	Stderr string
+
+	crash string // what a Go program said last when it crashed
+	stray string // what it printed on stdout, quoted
 }
 
 func (e *ExitError) Error() string {
@@ -70,8 +74,11 @@ func (e *ExitError) Error() string {
 		what = "exited early: " + e.State.String()
 	}
 	msg := fmt.Sprintf("server %q %s", e.Command, what)
-	if last := lastLines(e.Stderr); last != "" {
+	if last := lastLines(cmp.Or(e.crash, e.Stderr)); last != "" {
 		msg += ": " + last
+	}
+	if e.stray != "" {
+		msg += "; it printed " + e.stray + " on stdout, where only messages may be: is it an MCP server?"
 	}
 	return msg
 }

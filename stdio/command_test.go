@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -180,6 +181,47 @@ func TestEarlyExit(t *testing.T) {
 	if err := conn.Notify(t.Context(), &rpc.Request{Method: "echo"}); !isExit(err) {
 		t.Errorf("notify: %v, want an ExitError", err)
 	}
+}
+
+// The reason comes first, not the stacks behind it.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	err := dial(t, self("panic", "GOTRACEBACK=all")).Call(t.Context(), &rpc.Request{Method: "echo"}, nil)
+	if msg := err.Error(); !isExit(err) || !strings.Contains(msg, "exit status 2: panic: no") || strings.Contains(msg, "goroutine") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A program that is no server is told apart by what it prints.
+func TestNoServer(t *testing.T) {
+	t.Parallel()
+	err := dial(t, self("no-server")).Call(t.Context(), &rpc.Request{Method: "echo"}, nil)
+	want := `; it printed "Usage: \x1b[1mthing\u202e yyyy`
+	if msg := err.Error(); !isExit(err) || !strings.Contains(msg, want) || !strings.HasSuffix(msg, "is it an MCP server?") || len(msg) > 500 {
+		t.Errorf("got %v, want %s in it", err, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	c := self("no-server-waits")
+	c.Limits.CloseWait = 10 * time.Millisecond
+	conn := dial(t, c)
+	call := make(chan error, 1)
+	go func() { call <- conn.Call(ctx, &rpc.Request{Method: "echo"}, nil) }()
+	for !strings.Contains(fmt.Sprint(conn.Call(after(t, 20*time.Millisecond), &rpc.Request{Method: "echo"}, nil)), `printed "{\"level\":\"info\"}" on stdout`) {
+		if t.Context().Err() != nil {
+			t.Fatal("it does not say what was printed")
+		}
+	}
+	cancel()
+	if err := <-call; !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "is it an MCP server?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func after(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // B002: a server that dies takes its calls with it and nothing else.

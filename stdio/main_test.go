@@ -60,6 +60,16 @@ func child(mode string) int {
 	case "missing-key":
 		fmt.Fprintln(os.Stderr, "missing API key")
 		return 3
+	case "panic":
+		fmt.Fprintln(os.Stderr, "panic: of before, which was caught")
+		go panic("no\nconfig " + strings.Repeat("x", 500))
+		select {}
+	case "no-server":
+		fmt.Print("\nUsage: \x1b[1mthing\u202e " + strings.Repeat("y", 500) + "\nmore\n") //nolint:forbidigo // it is no server
+		return 0
+	case "no-server-waits":
+		fmt.Print("{\"level\":\"info\"}\n> ") //nolint:forbidigo // it is no server
+		select {}
 	case "sleep":
 		select {}
 	case "banner":

@@ -29,6 +29,8 @@ type process struct {
 
 	stdin, stdout, stderr *os.File // our ends
 	tail                  tail
+	stray                 stray
+	crash                 atomic.Pointer[string] // the last line of stderr that says so
 
 	exited, outEOF, errEOF chan struct{} // closed when it is so
 	outOnce, stopOnce      sync.Once
@@ -67,7 +69,11 @@ func (p *process) run(stderr io.Writer) {
 	go func() {
 		defer close(p.errEOF)
 		l := &lines{max: p.limits.StderrLine, emit: func(line []byte) {
-			p.log.Debug("server stderr", "command", p.name, "line", string(line))
+			text := string(line)
+			if isCrash(text) {
+				p.crash.Store(&text)
+			}
+			p.log.Debug("server stderr", "command", p.name, "line", text)
 		}}
 		drain(p.stderr, &p.tail, l, stderr)
 		l.flush()
@@ -197,6 +203,7 @@ func (p *process) Read(b []byte) (int, error) {
 	if p.stopped() {
 		return 0, io.EOF
 	}
+	p.stray.note(b[:n])
 	return n, nil
 }
 
@@ -215,9 +222,13 @@ func (p *process) exit() *ExitError {
 		e.State = p.cmd.ProcessState
 	}
 	if e.State != nil {
+		within(p.outEOF, p.limits.ExitWait)
 		within(p.errEOF, p.limits.ExitWait)
 	}
-	e.Stderr = p.tail.String()
+	e.Stderr, e.stray = p.tail.String(), p.stray.String()
+	if crash := p.crash.Load(); crash != nil && e.State != nil && !e.State.Success() {
+		e.crash = *crash
+	}
 	return e
 }
 
@@ -247,7 +258,13 @@ type conn struct {
 }
 
 func (c *conn) Call(ctx context.Context, req *rpc.Request, result any) error {
-	return c.explain(c.Conn.Call(ctx, req, result))
+	err := c.explain(c.Conn.Call(ctx, req, result))
+	if err != nil && ctx.Err() != nil {
+		if line := c.p.stray.String(); line != "" {
+			return &strayError{c.p.name, line, err}
+		}
+	}
+	return err
 }
 
 func (c *conn) Notify(ctx context.Context, req *rpc.Request) error {

@@ -88,6 +88,12 @@ func drain(r io.Reader, ws ...io.Writer) {
 	}
 }
 
+// isCrash reports whether a line is one with which the runtime of Go begins to
+// say why it ends the program. Behind it come the stacks.
+func isCrash(line string) bool {
+	return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
+}
+
 // lastLines returns the last lines of text that carry something, for an error
 // message: at most three of them and 400 bytes, on one line, without control
 // characters.
