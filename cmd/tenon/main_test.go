@@ -19,7 +19,7 @@ const asProgram = "TENON_TEST_PROGRAM"
 const quickExit = "GORACE=atexit_sleep_ms=0"
 
 func TestMain(m *testing.M) {
-	programs := map[string]func(){"tenon": main, "hostile": hostile, "waiter": waiter}
+	programs := map[string]func(){"tenon": main, "hostile": hostile, "waiter": waiter, "asker": asker}
 	if program := programs[os.Getenv(asProgram)]; program != nil {
 		program()
 		return

@@ -67,3 +67,21 @@ func waiter() {
 		return noSuchMethod
 	})
 }
+
+// asker is a server of old whose tool needs to ask.
+func asker() {
+	speak(func(id int, method string) string {
+		switch method {
+		case "initialize":
+			return `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asker","version":"1"}}`
+		case "tools/list":
+			return `"result":{"tools":[{"name":"old-elicit","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			return `"result":{"isError":true,"content":[{"type":"text","text":"Client does not have the Elicitation capability"}]}`
+		}
+		if id == 0 {
+			return ""
+		}
+		return noSuchMethod
+	})
+}

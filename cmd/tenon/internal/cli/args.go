@@ -57,11 +57,15 @@ func (p *propertySchema) types() []string {
 		return all
 	}
 	for _, v := range p.Enum {
-		if v.Kind() == '"' {
-			return []string{"string"}
+		switch v.Kind() {
+		case '"':
+			all = append(all, "string")
+		case 'n':
+			all = append(all, "null")
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // signature is a tool as a function: its name and arguments, the required
@@ -178,6 +182,9 @@ func (s signature) arguments(words []string) (jsontext.Value, error) {
 			return nil, usagef("argument %q is given twice", key)
 		}
 		seen[key] = true
+		if value == nil { // an optional one that is not given
+			continue
+		}
 		if err := e.WriteToken(jsontext.String(key)); err != nil {
 			return nil, usagef("argument %q: %v", key, err)
 		}
@@ -227,7 +234,8 @@ func (s signature) argument(word string) (key string, value jsontext.Value, err 
 }
 
 // value types text. What can be a string and nothing else is one, so that
-// zip=01234 keeps its zero.
+// zip=01234 keeps its zero. An optional argument that is null and can be
+// neither that nor a string is nil: it is left out.
 func (p property) value(text string) (jsontext.Value, error) {
 	raw := jsontext.Value(text)
 	valid := raw.IsValid()
@@ -242,7 +250,23 @@ func (p property) value(text string) (jsontext.Value, error) {
 	if len(p.Types) == 0 || slices.Contains(p.Types, "string") {
 		return json.Marshal(text)
 	}
-	return nil, fmt.Errorf("%q is not %s", text, strings.Join(p.Types, " or "))
+	if raw.Kind() == 'n' && valid && !p.Required {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%q is not %s%s", text, strings.Join(p.Types, " or "), p.jsonHint())
+}
+
+// jsonHint says how a value is written that a shell takes apart easily.
+func (p property) jsonHint() string {
+	switch {
+	case slices.Contains(p.Types, "array") && slices.Equal(p.Items, []string{"string"}):
+		return fmt.Sprintf(`; write JSON: %s:='["a", "b"]'`, p.Name)
+	case slices.Contains(p.Types, "array"):
+		return fmt.Sprintf(`; write JSON: %s:='[1, 2]'`, p.Name)
+	case slices.Contains(p.Types, "object"):
+		return fmt.Sprintf(`; write JSON: %s:='{"key": "value"}'`, p.Name)
+	}
+	return ""
 }
 
 func kindIs(k jsontext.Kind, t string) bool {

@@ -52,7 +52,8 @@ func TestArguments(t *testing.T) {
 		{words: ":=1", wantErr: "is not key=value"},
 		{words: "zip=1 count=two", wantErr: `"two" is not integer`},
 		{words: "zip=1 gift=1", wantErr: `"1" is not boolean`},
-		{words: "zip=1 tags=a", wantErr: `"a" is not array`},
+		{words: "zip=1 tags=a", wantErr: `"a" is not array; write JSON: tags:='["a", "b"]'`},
+		{words: "zip=1 to=x", wantErr: `"x" is not object; write JSON: to:='{"key": "value"}'`},
 		{words: "zip:=x", wantErr: "is not JSON"},
 		{words: `{"zip"`, wantErr: "JSON object"},
 	}
@@ -66,6 +67,36 @@ func TestArguments(t *testing.T) {
 		}
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%s: got %s, %v, want %s", tt.words, got, err, tt.want)
+		}
+	}
+}
+
+func TestNullArguments(t *testing.T) {
+	t.Parallel()
+	sig := newSignature("x", jsontext.Value(`{"type":"object","properties":{"must":{"type":"integer"},"may":{"type":"integer"},
+		"name":{"type":"string"},"pick":{"enum":["a","b",null]},"rows":{"type":"array","items":{"type":"integer"}},
+		"maybe":{"type":["string","null"]}},"required":["must"]}`))
+	for words, want := range map[string]string{
+		"must=1 may=null":     `{"must":1}`,
+		"must=1 may:=null":    `{"must":1,"may":null}`,
+		"must=1 rows=null":    `{"must":1}`,
+		"must=1 name=null":    `{"must":1,"name":"null"}`,
+		"must=1 pick=null":    `{"must":1,"pick":null}`,
+		"must=1 pick=b":       `{"must":1,"pick":"b"}`,
+		"must=1 maybe=null":   `{"must":1,"maybe":null}`,
+		"must=null":           `"null" is not integer`,
+		"must=1 rows=1,2":     `"1,2" is not array; write JSON: rows:='[1, 2]'`,
+		"may=null must=1 a=1": "has no argument",
+	} {
+		got, err := sig.arguments(strings.Fields(words))
+		if strings.HasPrefix(want, "{") {
+			if err != nil || string(got) != want {
+				t.Errorf("%s: got %s, %v, want %s", words, got, err, want)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want an error with %q", words, err, want)
 		}
 	}
 }

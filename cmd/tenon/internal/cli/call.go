@@ -61,10 +61,32 @@ func (a *app) call(ctx context.Context, server target, name string, words []stri
 		fmt.Fprintln(a.err, "warning:", escape(err.Error()))
 		err = nil
 	}
+	if asksUs(res, err) {
+		if err == nil {
+			err = errors.New(contentText(res))
+		}
+		return &codeError{exitInput, fmt.Errorf("tool %q asks its client for something before it answers, "+
+			"and `tenon call` cannot answer yet: %w", name, err)}
+	}
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
 	}
 	return a.printResult(name, res)
+}
+
+// asksUs reports whether a call failed because this client cannot be asked: by
+// elicitation, sampling or for roots. Before 2026-07-28 only the text says so.
+func asksUs(res *mcp.CallToolResult, err error) bool {
+	if errors.Is(err, mcp.ErrMissingCapability) || errors.Is(err, mcp.ErrURLElicitation) || is[*client.InputError](err) {
+		return true
+	}
+	if err != nil || !res.IsError {
+		return false
+	}
+	text := strings.ToLower(contentText(res))
+	return strings.Contains(text, "capability") && slices.ContainsFunc([]string{"elicitation", "sampling", "roots"}, func(what string) bool {
+		return strings.Contains(text, what)
+	})
 }
 
 // unknownTool says what may have been meant, and how that is called.

@@ -72,7 +72,7 @@ func (a *app) dev(ctx context.Context, port int, named bool) error {
 	a.announce(endpoint, l.Addr(), port)
 	a.selfCheck(ctx, endpoint)
 	if !a.json {
-		fmt.Fprintf(a.out, "\n  Try:     tenon call @dev echo message=hi\n  Ctrl-C stops it.\n")
+		fmt.Fprintf(a.out, "\n  Try:     %s call @dev echo message=hi\n  Ctrl-C stops it.\n", escapeLine(invocation()))
 	}
 	return <-served // nil when a signal ended it
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-const startDev = "start one in another shell: tenon dev"
+func startDev() string { return "start one in another shell: " + invocation() + " dev" }
 
 // devState is what a running `tenon dev` leaves for `@dev` to find.
 type devState struct {
@@ -76,7 +76,7 @@ func loadDevState() (devState, error) {
 	}
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return s, errors.New("no `tenon dev` is running; " + startDev)
+		return s, errors.New("no `tenon dev` is running; " + startDev())
 	}
 	if err != nil {
 		return s, err

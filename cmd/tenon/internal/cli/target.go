@@ -2,9 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +49,11 @@ func (a *app) target(words, command []string) (target, []string, error) {
 		c := &stdio.Command{Path: command[0], Args: command[1:], InheritEnv: true, Stderr: a.serverLog()}
 		return target{command: c}, words, nil
 	}
+	if len(words) > 0 && !isTarget(words[0]) {
+		if _, err := tenon.Dialer(words[0]); err != nil { // it looks like an address
+			return target{}, nil, usagef("%w", err)
+		}
+	}
 	if len(words) == 0 || !isTarget(words[0]) {
 		return target{}, nil, usagef("no server: name one as a URL, as @dev, or as a command behind --")
 	}
@@ -71,6 +79,7 @@ func (a *app) connect(ctx context.Context, t target) (*client.Client, error) {
 	if timeout == 0 {
 		timeout = -1
 	}
+	start := time.Now()
 	if a.connectTimeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.connectTimeout)
@@ -84,9 +93,24 @@ func (a *app) connect(ctx context.Context, t target) (*client.Client, error) {
 	case err == nil:
 		return c, nil
 	case t.dev && is[*net.OpError](err): // it was killed, and could not say goodbye
-		return nil, &codeError{exitUnreachable, fmt.Errorf("the last `tenon dev` does not answer at %s; %s", t.url, startDev)}
+		return nil, &codeError{exitUnreachable, fmt.Errorf("the last `tenon dev` does not answer at %s; %s", t.url, startDev())}
+	case errors.Is(err, context.DeadlineExceeded) && a.connectTimeout > 0 && time.Since(start) >= a.connectTimeout:
+		return nil, fmt.Errorf("connect: %s has not answered within --connect-timeout %s: is it an MCP server? (%w)", t, a.connectTimeout, err)
 	}
 	return nil, fmt.Errorf("connect: %w", err)
+}
+
+// String names the server, without the arguments of a command, which may be
+// secret, and without what may be in a URL.
+func (t target) String() string {
+	if t.command != nil {
+		return fmt.Sprintf("the command %q", t.command.Path)
+	}
+	u, err := url.Parse(t.url)
+	if err != nil {
+		return "the server"
+	}
+	return fmt.Sprintf("the server at %s://%s%s", u.Scheme, u.Host, u.EscapedPath())
 }
 
 func (t target) connect(ctx context.Context, o *client.Options) (*client.Client, error) {
