@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding"
 	"reflect"
 	"strconv"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/tenon-mcp/tenon/internal/infer"
 	"github.com/tenon-mcp/tenon/rpc"
 )
 
@@ -18,7 +18,10 @@ import (
 // another type is left to the package, and so is a struct that is not a plain
 // list of fields. A test proves that both agree.
 type argumentReader struct {
-	fields []argumentField
+	fields   []argumentField
+	plain    bool            // the struct is a plain list of fields
+	defaults *infer.Defaults // of what is left out
+	codec    []json.Options  // for the JSON package
 }
 
 type argumentField struct {
@@ -27,12 +30,11 @@ type argumentField struct {
 	kind  reflect.Kind // Invalid: the JSON package reads it
 }
 
-// newArgumentReader returns nil for a type that only the JSON package reads.
 func newArgumentReader(t reflect.Type) *argumentReader {
-	if t.Kind() != reflect.Struct || decodesItself(t) {
-		return nil
-	}
 	r := &argumentReader{}
+	if t.Kind() != reflect.Struct || decodesItself(t) {
+		return r
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -40,12 +42,13 @@ func newArgumentReader(t reflect.Type) *argumentReader {
 		case name == "-" && options == "":
 			continue
 		case f.Anonymous || !f.IsExported() || !plainTag(name, options):
-			return nil
+			return r
 		case name == "":
 			name = f.Name
 		}
 		r.fields = append(r.fields, argumentField{name: name, index: i, kind: plainKind(f.Type)})
 	}
+	r.plain = true
 	return r
 }
 
@@ -69,17 +72,10 @@ func plainKind(t reflect.Type) reflect.Kind {
 	return reflect.Invalid
 }
 
-// decodesItself reports whether values of type t have a say in their decoding.
-func decodesItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.UnmarshalerFrom]()) || p.Implements(reflect.TypeFor[json.Unmarshaler]()) ||
-		p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-}
-
 // read reads args, valid JSON, into the zero struct v. It reports false for
 // what it leaves to the JSON package: v may have changed then.
 func (r *argumentReader) read(args jsontext.Value, v reflect.Value) bool {
-	if r == nil || args.Kind() != '{' {
+	if !r.plain || args.Kind() != '{' {
 		return false
 	}
 	for name, value := range rpc.Members(args) {
@@ -89,7 +85,7 @@ func (r *argumentReader) read(args jsontext.Value, v reflect.Value) bool {
 		}
 		to := v.Field(f.index)
 		if f.kind == reflect.Invalid {
-			if json.Unmarshal(value, to.Addr().Interface()) != nil {
+			if json.Unmarshal(value, to.Addr().Interface(), r.codec...) != nil {
 				return false // its error names the place, where the whole is decoded
 			}
 			continue

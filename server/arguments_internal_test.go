@@ -94,7 +94,7 @@ func TestArgumentReaderTypes(t *testing.T) {
 		{map[string]any{}, false},
 		{jsontext.Value{}, false},
 	} {
-		if got := newArgumentReader(reflect.TypeOf(tt.v)) != nil; got != tt.want {
+		if got := newArgumentReader(reflect.TypeOf(tt.v)).plain; got != tt.want {
 			t.Errorf("%T: got %v, want %v", tt.v, got, tt.want)
 		}
 	}

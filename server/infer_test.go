@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"context"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +63,7 @@ func TestInference(t *testing.T) {
 	got, _ := schemasOf[wide](t)
 	want := `{"type":"object","properties":{"id":{"type":"string"},"flag":{"type":"boolean"},"null":{"type":["null","integer"]},` +
 		`"list":{"type":"array","items":{"type":"string"}},"table":{"type":"object","additionalProperties":{"type":"integer"}},` +
-		`"at":{"type":"string","format":"date-time"},"raw":true,"bytes":{"type":"string","contentEncoding":"base64"},"any":true,` +
+		`"at":{"type":"string","format":"date-time"},"raw":{},"bytes":{"type":"string","contentEncoding":"base64"},"any":{},` +
 		`"color":{"type":"string"},"nested":{"type":"array","items":{"type":"array","items":{"type":"integer"}}},` +
 		`"children":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"additionalProperties":false}}}},` +
 		`"required":["id","null","list"],"additionalProperties":false}`
@@ -122,5 +124,62 @@ func holds[T any](t *testing.T, v T) {
 		if err := compiled.Validate(value); err != nil {
 			t.Errorf("%s does not hold for %s: %v", schema, text, err)
 		}
+	}
+}
+
+type sky interface{ Clear() bool }
+
+type sunny struct {
+	Kind string `json:"kind" jsonschema:"const=sunny"`
+	Hot  bool   `json:"hot" jsonschema:"default=true"`
+}
+
+type rainy struct {
+	Kind string `json:"kind" jsonschema:"const=rainy"`
+}
+
+func (sunny) Clear() bool  { return true }
+func (*rainy) Clear() bool { return false }
+
+type report struct {
+	City string  `json:"city" jsonschema:"where, or near it,minLength=2"`
+	Days int     `json:"days" jsonschema:"minimum=1,maximum=7,default=3"`
+	Sky  sky     `json:"sky,omitzero"`
+	From url.URL `json:"from,omitzero"`
+}
+
+func TestTagsOfTools(t *testing.T) {
+	t.Parallel()
+	s := newServer(&server.Options{OneOf: []server.Alternatives{server.OneOf[sky](sunny{}, &rainy{})}})
+	server.AddTool(s, mcp.Tool{Name: "read"}, func(_ context.Context, in report) (string, error) {
+		return fmt.Sprintf("%s %d %+v %s", in.City, in.Days, in.Sky, &in.From), nil
+	})
+	server.AddTool(s, mcp.Tool{Name: "write"}, func(_ context.Context, in struct {
+		Days int `json:"days"`
+	},
+	) (report, error) {
+		return report{City: "Ulm", Days: in.Days, Sky: sunny{Kind: "sunny"}, From: url.URL{Path: "here"}}, nil
+	})
+	w := dial(t, s)
+	for args, want := range map[string]string{
+		`{"city":"Ulm"}`: "Ulm 3 <nil> ",
+		`{"city":"Ulm","days":1,"sky":{"kind":"rainy"},"from":"https://a.b/c"}`: "Ulm 1 &{Kind:rainy} https://a.b/c",
+		`{"city":"Ulm","sky":{"kind":"sunny"}}`:                                 "Ulm 3 {Kind:sunny Hot:true} ",
+		`{"city":"Ulm","days":7.0,"sky":{"kind":"sunny","hot":false}}`:          "Ulm 7 {Kind:sunny Hot:false} ",
+		`{"city":"Ulm","days":8}`:                                               "arguments.days: must be at most 7",
+		`{"city":"U"}`:                                                          "arguments.city: must have at least 2 characters",
+		`{"city":"Ulm","sky":{"kind":"foggy"}}`:                                 "arguments.sky: fits none of the alternatives",
+		`{"city":"Ulm","from":"%zz"}`:                                           "arguments.from: cannot be read as",
+	} {
+		if got := text(t, w.must("tools/call", modern(`"name":"read","arguments":`+args))); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, want %q", args, got, want)
+		}
+	}
+	raw := w.must("tools/call", modern(`"name":"write","arguments":{"days":7}`))
+	if got, want := string(decode[mcp.CallToolResult](t, raw).StructuredContent), `{"city":"Ulm","days":7,"sky":{"kind":"sunny","hot":false},"from":"here"}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if _, err := w.send("tools/call", modern(`"name":"write","arguments":{"days":8}`)); err == nil || !strings.Contains(err.Error(), "does not match its output schema") {
+		t.Errorf("what breaks the tag of its type: %v", err)
 	}
 }

@@ -17,7 +17,7 @@ type validator struct {
 // compile makes a validator of a schema from anywhere. It fetches nothing, and
 // refuses what could make validation endless.
 func compile(raw jsontext.Value, l Limits) (*validator, error) {
-	s, err := schema.Compile(raw, schema.Limits{Bytes: l.SchemaBytes, Depth: l.SchemaDepth, Subschemas: l.Subschemas})
+	s, err := schema.Compile(raw, l.ofSchemas())
 	if err != nil {
 		return nil, err
 	}

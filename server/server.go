@@ -73,6 +73,9 @@ type Options struct {
 	// They are called from several goroutines at once. Nil = everybody may.
 	OnSubscribe   func(ctx context.Context, uri string) error
 	OnUnsubscribe func(ctx context.Context, uri string)
+	// OneOf lists the types behind the interfaces that typed tools have in
+	// their parameters and results; see [OneOf].
+	OneOf []Alternatives
 	// Limits bound what clients can make the server do.
 	Limits Limits
 }
@@ -124,6 +127,11 @@ func New(info mcp.Implementation, opts *Options) *Server {
 	}
 	if c := s.opts.CacheScope; c != mcp.CachePrivate && c != mcp.CachePublic {
 		panic("server: CacheScope must be private or public") //nolint:forbidigo // a mistake of the program
+	}
+	for _, a := range s.opts.OneOf {
+		if err := a.list.Check(); err != nil {
+			panic("server: " + err.Error()) //nolint:forbidigo // a mistake of the program
+		}
 	}
 	var err error
 	if s.sealer, err = newSealer(s.opts.StateKeys, s.opts.StateTTL, s.opts.Limits.StateBytes); err != nil {

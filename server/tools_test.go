@@ -300,13 +300,13 @@ func TestGivenSchemaAndType(t *testing.T) {
 func TestAddToolPanics(t *testing.T) {
 	t.Parallel()
 	type enum struct {
-		Color string `json:"color" jsonschema:"enum=red,enum=blue"`
+		Color string `json:"color" jsonschema:"enun=red,enum=blue"`
 	}
 	type colored struct {
 		Color string `json:"color"`
 	}
 	for name, f := range map[string]func(*server.Server){
-		"Color: InputSchema: enum": func(s *server.Server) {
+		`enum: field Color: no keyword "enun": there are: pattern`: func(s *server.Server) {
 			server.AddTool(s, mcp.Tool{Name: "x"}, func(context.Context, enum) (string, error) { return "", nil })
 		},
 		`"size": field`: func(s *server.Server) { // there is a field for one of two

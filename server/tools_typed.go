@@ -25,10 +25,30 @@ import (
 // In is a struct, a map with string keys, or [jsontext.Value]; struct{} for a
 // tool without parameters. Where the definition has no input schema, it is
 // inferred from In: a field is required unless its tag says omitzero or
-// omitempty, the tag "jsonschema" is its description, and other members are not
-// taken. For enums and other keywords give the definition a schema; In must have
-// a field for each of its properties. Arguments that do not match the schema do not reach the function: the
-// model is told what is wrong with them.
+// omitempty or it has a default, and other members are not taken. Where the
+// definition has one, In must have a field for each of its properties. Arguments
+// that do not match the schema do not reach the function: the model is told what
+// is wrong with them.
+//
+// The tag "jsonschema" of a field is a description and keywords, in any order:
+//
+//	Days int `json:"days" jsonschema:"how far ahead, in days,minimum=1,maximum=7,default=3"`
+//
+// The keywords are description, title, enum, const, default, example, minimum,
+// maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength,
+// pattern, format, minItems, maxItems, uniqueItems, minProperties,
+// maxProperties, deprecated, readOnly, writeOnly, and those that begin with x-,
+// such as x-mcp-header; the word required is taken, too. enum=a|b is
+// enum=a,enum=b. What is about single values is, for a slice, about its items. A
+// value is text for a string and JSON for everything else. A comma begins
+// something new only where a word and an = follow; one that must not is written
+// `\\,` and a | in a value of an enum `\\|`. A mistake in a tag, also a default that
+// does not fit, makes AddTool panic.
+//
+// A default stands for what arguments leave out. A type with a method
+// JSONSchema() jsontext.Value has the schema that it returns, without any $ref.
+// Interfaces need [Options.OneOf]. A struct that contains itself is under $defs.
+// A url.URL is a string.
 //
 // Out says what the function returns:
 //   - string, [mcp.Content] or a slice of it: content;
@@ -36,7 +56,8 @@ import (
 //   - struct{}: nothing;
 //   - anything else, such as a struct, a map or a number: structured content,
 //     with its JSON as text beside it for older clients. The output schema is
-//     inferred where the definition has none.
+//     inferred where the definition has none. Values that break what their
+//     tags say, or a schema that was given, are an internal error.
 //
 // An error is told to the model; an *[rpc.Error] is an error of the protocol. See
 // [ToolHandler].
@@ -52,24 +73,13 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	if fn == nil {
 		return nil, fmt.Errorf("server: tool %q has no function", t.Name)
 	}
-	if t.InputSchema == nil {
-		schema, err := inputSchema(reflect.TypeFor[In]())
-		if err != nil {
-			return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
-		}
-		t.InputSchema = schema
-	} else if err := checkFields(t.InputSchema, reflect.TypeFor[In]()); err != nil {
+	reader, err := s.input(&t.InputSchema, reflect.TypeFor[In]())
+	if err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
-	reader := newArgumentReader(reflect.TypeFor[In]())
-	wrap, structured := resultOf(reflect.TypeFor[Out]())
-	given := t.OutputSchema != nil
-	if structured && !given {
-		schema, err := outputSchema(reflect.TypeFor[Out]())
-		if err != nil {
-			return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
-		}
-		t.OutputSchema = schema
+	wrap, trusted, err := s.output(&t.OutputSchema, reflect.TypeFor[Out]())
+	if err != nil {
+		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
 	tl, err := s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 		in := new(In)
@@ -93,8 +103,8 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	if err != nil {
 		return nil, err
 	}
-	if !given {
-		tl.out = nil // the Go type cannot break its own schema
+	if trusted {
+		tl.out = nil
 	}
 	tl.fresh = reflect.TypeFor[Out]() != resultType
 	return tl, nil
@@ -125,41 +135,17 @@ func checkFields(schema jsontext.Value, t reflect.Type) error {
 	return nil
 }
 
-func inputSchema(t reflect.Type) (jsontext.Value, error) {
-	s, err := infer(t)
-	if err != nil {
-		return nil, err
-	}
-	if s.Type == "" && len(s.Types) == 0 && s.Ref == "" { // any JSON
-		s.Type = "object"
-	}
-	if s.Type != "object" {
-		return nil, fmt.Errorf("arguments are an object: %s must be a struct or a map with string keys", t)
-	}
-	return schemaText(s)
-}
-
-func outputSchema(t reflect.Type) (jsontext.Value, error) {
-	s, err := infer(t)
-	if err != nil {
-		return nil, err
-	}
-	if s.Type == "" && len(s.Types) == 0 && s.Ref == "" {
-		return nil, nil // any JSON: nothing to say
-	}
-	return schemaText(s)
-}
-
 // decodeArguments decodes arguments that fit the schema. 30.0 and 3e1 are
 // integers for JSON Schema, though not for the decoder: they are rewritten when
 // it complains.
 func decodeArguments(r *argumentReader, args jsontext.Value, in any) error {
 	v := reflect.ValueOf(in).Elem()
+	args = r.defaults.Fill(args)
 	if r.read(args, v) {
 		return nil
 	}
 	v.SetZero()
-	err := json.Unmarshal(args, in)
+	err := json.Unmarshal(args, in, r.codec...)
 	if err == nil {
 		return nil
 	}
@@ -168,7 +154,7 @@ func decodeArguments(r *argumentReader, args jsontext.Value, in any) error {
 		return decodeError("arguments", err)
 	}
 	v.SetZero()
-	if err := json.Unmarshal(plain, in); err != nil {
+	if err := json.Unmarshal(plain, in, r.codec...); err != nil {
 		return decodeError("arguments", err)
 	}
 	return nil
@@ -232,29 +218,51 @@ var (
 	errNoContent = errors.New("server: a tool returned a nil content")
 )
 
-// resultOf returns how values of a type become a result, and whether they
+// wrapper makes a result of what a tool returned.
+type wrapper func(out any) (*mcp.CallToolResult, error)
+
+// output returns how values of a type become a result, and gives the tool a
+// schema where it has none and the values are structured content. They are
+// trusted where the type alone makes them fit.
+func (s *Server) output(schema *jsontext.Value, t reflect.Type) (wrap wrapper, trusted bool, err error) {
+	if wrap = resultOf(t); wrap != nil {
+		return wrap, *schema == nil, nil
+	}
+	found, err := s.infer(t, false)
+	switch given := *schema != nil; {
+	case given && err != nil:
+		return structured(nil), false, nil //nolint:nilerr // the type needs the schema that is given
+	case err != nil:
+		return nil, false, err
+	case !given && !found.Any:
+		*schema, trusted = found.Text, !found.Promises
+	}
+	return structured(found.Codec), trusted, nil
+}
+
+// resultOf returns how values of a type become a result, or nil where they
 // become structured content.
-func resultOf(t reflect.Type) (wrap func(out any) (*mcp.CallToolResult, error), structured bool) {
+func resultOf(t reflect.Type) wrapper {
 	switch {
 	case t == resultType:
-		return func(out any) (*mcp.CallToolResult, error) { return out.(*mcp.CallToolResult), nil }, false
+		return func(out any) (*mcp.CallToolResult, error) { return out.(*mcp.CallToolResult), nil }
 	case t == nothingType:
-		return func(any) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }, false
-	case t.Kind() == reflect.String && !t.Implements(jsonMarshaler) && !t.Implements(textMarshaler):
+		return func(any) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }
+	case t.Kind() == reflect.String && !encodesItself(t):
 		return func(out any) (*mcp.CallToolResult, error) {
 			return textResult(reflect.ValueOf(out).String()), nil
-		}, false
+		}
 	case t.Implements(contentType):
 		return func(out any) (*mcp.CallToolResult, error) {
 			block, _ := out.(mcp.Content)
 			return contentResult(block)
-		}, false
+		}
 	case t.ConvertibleTo(contentsType):
 		return func(out any) (*mcp.CallToolResult, error) {
 			return contentResult(reflect.ValueOf(out).Convert(contentsType).Interface().(mcp.Contents)...)
-		}, false
+		}
 	}
-	return structuredResult, true
+	return nil
 }
 
 // textResult returns a result of one text, in one piece of memory.
@@ -279,15 +287,19 @@ func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: blocks}, nil
 }
 
-func structuredResult(out any) (*mcp.CallToolResult, error) {
-	if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("server: a tool returned a nil pointer")
+// structured returns a wrapper of values that become structured content.
+func structured(codec []json.Options) wrapper {
+	options := append([]json.Options{json.Deterministic(true)}, codec...)
+	return func(out any) (*mcp.CallToolResult, error) {
+		if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, errors.New("server: a tool returned a nil pointer")
+		}
+		raw, err := json.Marshal(out, options...)
+		if err != nil {
+			return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
+		}
+		res := textResult(string(raw))
+		res.StructuredContent = raw
+		return res, nil
 	}
-	raw, err := json.Marshal(out, json.Deterministic(true))
-	if err != nil {
-		return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
-	}
-	res := textResult(string(raw))
-	res.StructuredContent = raw
-	return res, nil
 }

@@ -1,11 +1,6 @@
 package schema_test
 
-import (
-	"encoding/json"
-	"testing"
-
-	google "github.com/google/jsonschema-go/jsonschema"
-)
+import "testing"
 
 // Schemas and values as tools have them.
 var samples = []struct{ name, schema, value string }{
@@ -32,28 +27,6 @@ func BenchmarkValidate(b *testing.B) {
 			b.SetBytes(int64(len(v)))
 			for b.Loop() {
 				_ = s.Validate(v)
-			}
-		})
-	}
-}
-
-// BenchmarkOther is jsonschema-go, with the decoding that it needs.
-func BenchmarkOther(b *testing.B) {
-	for _, tt := range samples {
-		s := new(google.Schema)
-		if err := s.UnmarshalJSON([]byte(tt.schema)); err != nil {
-			b.Fatal(err)
-		}
-		r, err := s.Resolve(nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(tt.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				var v any
-				_ = json.Unmarshal([]byte(tt.value), &v)
-				_ = r.Validate(v)
 			}
 		})
 	}

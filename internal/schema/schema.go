@@ -33,7 +33,8 @@ type Limits struct {
 
 // A Schema is compiled. It never changes and is safe for concurrent use.
 type Schema struct {
-	root *node
+	root   *node
+	refers bool
 }
 
 // Compile makes a validator of a schema from anywhere. It refuses what could
@@ -49,16 +50,21 @@ func Compile(raw jsontext.Value, l Limits) (*Schema, error) {
 	if err := g.read(); err != nil {
 		return nil, err
 	}
+	s := &Schema{root: g.list[0].node}
 	for _, p := range g.list {
 		if err := compile(g, p); err != nil {
 			return nil, err
 		}
+		s.refers = s.refers || len(p.refs) > 0
 	}
-	return &Schema{root: g.list[0].node}, nil
+	return s, nil
 }
 
 // IsObject reports whether "type":"object" is at the root.
 func (s *Schema) IsObject() bool { return s.root.types == object }
+
+// Refers reports whether a $ref or $dynamicRef is anywhere in it.
+func (s *Schema) Refers() bool { return s.refers }
 
 // Validate returns nil or an [*Error]. The value must be valid JSON, with no
 // name twice in an object; anything else may pass, but does no harm.
