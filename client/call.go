@@ -23,7 +23,6 @@ type Call struct {
 	Result any      // a pointer that the answer is decoded into, or nil
 	Meta   mcp.Meta // added to the _meta of every request; wins over Params
 
-	row  mcp.Method // zero where no revision has it
 	opts callOptions
 	told float64 // the last progress that was handed over
 
@@ -79,15 +78,11 @@ func (c *Client) run(ctx context.Context, call *Call, opts []CallOption) error {
 		return err
 	}
 	call.Meta, call.told = call.opts.meta, math.Inf(-1)
-	call.row, _ = mcp.MethodByName(call.Method)
 	return (*c.chain.Load())(ctx, call)
 }
 
 // send is the end of the middleware: it asks until the result is complete.
 func (c *Client) send(ctx context.Context, call *Call) error {
-	if call.row.Name != call.Method { // a middleware made it another
-		call.row, _ = mcp.MethodByName(call.Method)
-	}
 	params := call.Params
 	if params != nil {
 		params = mcp.Downgrade(c.Version(), params)
@@ -142,11 +137,12 @@ func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte
 
 // once sends one request, or serves it from the cache.
 func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answers []byte) (*answer, error) {
-	if err := s.has(call.row); err != nil {
+	row, _ := mcp.MethodByName(call.Method) // zero where no revision has it
+	if err := s.has(row); err != nil {
 		return nil, err
 	}
-	f := &flight{answer: answer{call: call, modern: s.era.stamps()}}
-	key, cacheable := c.cacheKey(s, call, b, answers)
+	f := &flight{answer: answer{call: call, modern: s.era.stamps(), mayAsk: row.MayAsk}}
+	key, cacheable := c.cacheKey(s, row, call, b, answers)
 	if cacheable && !call.opts.uncached {
 		if raw := c.cache.load(key); raw != nil {
 			return &f.answer, json.Unmarshal(raw, call.Result)
@@ -158,7 +154,7 @@ func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answe
 		generation = c.cache.generation(call.Method)
 	}
 	if err := c.exchange(ctx, s, f, b, answers); err != nil {
-		c.forgetPages(call, b, err)
+		c.forgetPages(row, b, err)
 		return nil, err
 	}
 	if cacheable && f.kept != nil {
@@ -172,8 +168,8 @@ func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answe
 
 // cacheKey reports under which key the result may be kept; never that of a
 // retry with answers.
-func (c *Client) cacheKey(s *session, call *Call, b body, answers []byte) (cacheKey, bool) {
-	if !call.row.Cacheable || !s.era.stamps() || answers != nil || call.opts.manual || call.Result == nil {
+func (c *Client) cacheKey(s *session, row mcp.Method, call *Call, b body, answers []byte) (cacheKey, bool) {
+	if !row.Cacheable || !s.era.stamps() || answers != nil || call.opts.manual || call.Result == nil {
 		return cacheKey{}, false
 	}
 	key := cacheKey{method: call.Method, params: string(b.members), auth: "private:"}
@@ -184,9 +180,9 @@ func (c *Client) cacheKey(s *session, call *Call, b body, answers []byte) (cache
 }
 
 // forgetPages drops the pages of a list when a cursor is no longer known.
-func (c *Client) forgetPages(call *Call, b body, err error) {
-	if call.row.Cacheable && call.row.NameParam == "" && len(b.members) > 0 && errors.Is(err, mcp.ErrInvalidParams) {
-		c.cache.drop(call.Method)
+func (c *Client) forgetPages(row mcp.Method, b body, err error) {
+	if row.Cacheable && row.NameParam == "" && len(b.members) > 0 && errors.Is(err, mcp.ErrInvalidParams) {
+		c.cache.drop(row.Name)
 	}
 }
 
@@ -195,6 +191,7 @@ func (c *Client) forgetPages(call *Call, b body, err error) {
 type answer struct {
 	call   *Call
 	modern bool
+	mayAsk bool // the method may
 	keep   bool // for the cache
 
 	head resultHead
@@ -270,7 +267,7 @@ func questionsOf(r mcp.AnyResult) *mcp.Questions {
 }
 
 func (a *answer) asksInput() bool {
-	return a.modern && !a.call.opts.manual && a.head.ResultType == mcp.ResultInputRequired && a.call.row.MayAsk
+	return a.modern && !a.call.opts.manual && a.head.ResultType == mcp.ResultInputRequired && a.mayAsk
 }
 
 // accepted reports whether the result is for the caller.

@@ -66,7 +66,9 @@ func encodeParams(params any, extra mcp.Meta, keepInput bool) (body, error) {
 		if err != nil {
 			return b, err
 		}
-		if err = b.split(v, keepInput); err != nil {
+		if usual(params) {
+			b.members = inner(v)
+		} else if err = b.split(v, keepInput); err != nil {
 			return b, err
 		}
 	}
@@ -80,6 +82,13 @@ func encodeParams(params any, extra mcp.Meta, keepInput bool) (body, error) {
 	kept, err := without(b.meta, func(name string) bool { _, ok := extra[name]; return ok })
 	b.meta = join(kept, inner(v))
 	return b, err
+}
+
+// usual reports whether params are those of a tool call and have none of the
+// special members, wherever their text may stand in the arguments.
+func usual(params any) bool {
+	p, ok := params.(*mcp.CallToolParams)
+	return ok && p.Meta == nil && p.Extra == nil && p.InputResponses == nil && p.RequestState == nil
 }
 
 func (b *body) split(v jsontext.Value, keepInput bool) error {
@@ -130,9 +139,20 @@ type sent struct {
 	extra []byte
 }
 
-// empty reports whether there is nothing to send.
-func (s *sent) empty() bool {
-	return len(s.stamp.members)+len(s.meta)+len(s.extra)+len(s.body.members) == 0
+// sents are used again: what they say is copied.
+var sents = sync.Pool{New: func() any { return new(sent) }}
+
+// fill sets the params of req.
+func (s *sent) fill(req *rpc.Request) error {
+	if len(s.stamp.members)+len(s.meta)+len(s.extra)+len(s.body.members) == 0 {
+		return nil
+	}
+	p := sents.Get().(*sent)
+	*p = *s
+	err := req.SetParams(p)
+	*p = sent{}
+	sents.Put(p)
+	return err
 }
 
 // AppendJSON implements [rpc.Appender].

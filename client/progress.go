@@ -40,7 +40,6 @@ type timeLimits struct{ idle, total time.Duration }
 type flight struct {
 	answer
 	req   rpc.Request
-	sent  sent                      // the params, until they are encoded
 	ctx   lazy.Context              // ends when the time is over
 	queue *fifo[mcp.ProgressParams] // nil where nobody asked for progress
 	last  atomic.Int64              // when progress came, on the clock of the client
@@ -60,18 +59,15 @@ func (c *Client) exchange(ctx context.Context, s *session, f *flight, b body, an
 	id := rpc.IntID(c.lastID.Add(1))
 	call := f.call
 	f.req.ID, f.req.Method, f.req.Header = id, call.Method, s.era.headers(c, s, call)
-	f.sent = sent{body: b, stamp: s.era.stamp(c, s, call), extra: answers}
+	p := sent{body: b, stamp: s.era.stamp(c, s, call), extra: answers}
 	if call.opts.progress != nil {
 		f.queue = newFIFO[mcp.ProgressParams](c.opts.Limits.Queue)
-		f.sent.add(mcp.MetaProgressToken, []byte(id.String()))
+		p.add(mcp.MetaProgressToken, []byte(id.String()))
 		c.flights.Store(id, f)
 		defer c.flights.Delete(id)
 	}
-	if !f.sent.empty() {
-		if err := f.req.SetParams(&f.sent); err != nil {
-			return err
-		}
-		f.sent = sent{}
+	if err := p.fill(&f.req); err != nil {
+		return err
 	}
 	return c.fly(ctx, f)
 }

@@ -59,27 +59,28 @@ func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams
 // text. Out may also be *mcp.CallToolResult, []mcp.Content or string. A tool
 // that failed is a [*ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (Out, error) {
-	var out Out
 	var x struct { // in one piece of memory
 		Call
 		params mcp.CallToolParams
+		out    Out
 	}
 	x.params.Name = name
 	if args != nil {
 		raw, err := json.Marshal(args)
 		if err != nil {
-			return out, fmt.Errorf("client: encode arguments of %s: %w", name, err)
+			return x.out, fmt.Errorf("client: encode arguments of %s: %w", name, err)
 		}
 		x.params.Arguments = raw
 	}
 	res, err := c.callTool(ctx, &x.Call, &x.params, opts)
 	if err != nil {
-		return out, err
+		return x.out, err
 	}
 	if res.IsError {
-		return out, &ToolError{Tool: name, Result: res}
+		return x.out, &ToolError{Tool: name, Result: res}
 	}
-	return out, decodeOutput(name, res, &out)
+	err = decodeOutput(name, res, &x.out)
+	return x.out, err
 }
 
 func decodeOutput(name string, res *mcp.CallToolResult, out any) error {

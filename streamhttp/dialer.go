@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"runtime/debug"
 	"sync"
@@ -62,6 +61,7 @@ type conn struct {
 	handler rpc.Handler
 	ids     atomic.Int64
 	batch   atomic.Bool
+	heads   heads
 	legacy  legacyState
 
 	closing  sync.Once
@@ -73,21 +73,20 @@ func (c *conn) Call(ctx context.Context, req *rpc.Request, result any) error {
 	if req.ID.IsZero() {
 		req.ID = rpc.IntID(c.ids.Add(1))
 	}
-	x, err := c.open(ctx)
+	x, err := c.openCall(ctx)
 	if err != nil {
 		return err
 	}
 	defer x.end()
-	body, err := rpc.AppendMessage(nil, req)
+	body, err := encode(req)
 	if err != nil {
 		return err
 	}
-	in := &inbound{c: c, want: req.ID}
+	in := &x.in
+	in.c, in.want = c, req.ID
 	if namesModern(req.Header) {
 		c.tapped(x.ctx, rpc.Sent, req)
-		h := c.headers(req)
-		mirror(h, req)
-		err = c.exchange(x, h, body, in)
+		err = c.exchange(x, c.callHeaders(req, ""), body, in)
 	} else {
 		err = c.legacyCall(x, req, body, in)
 	}
@@ -120,9 +119,13 @@ func (c *conn) Notify(ctx context.Context, req *rpc.Request) error {
 		return c.legacyNotify(x, req, body)
 	}
 	c.tapped(x.ctx, rpc.Sent, req)
-	h := c.headers(req)
-	mirror(h, req)
-	return c.deliver(x, h, body)
+	return c.deliver(x, c.callHeaders(req, ""), body)
+}
+
+// encode returns the body for a request.
+func encode(req *rpc.Request) ([]byte, error) {
+	const around = len(`{"jsonrpc":"2.0","id":,"method":"","params":}`)
+	return rpc.AppendMessage(make([]byte, 0, around+len(req.Method)+len(req.ID.String())+len(req.Params)), req)
 }
 
 // AllowBatch implements [rpc.Conn].
@@ -139,20 +142,9 @@ func (c *conn) Close() error {
 	return c.closeErr
 }
 
-// headers returns the headers of a POST: the user's, those of the request, and
-// what the protocol says.
-func (c *conn) headers(req *rpc.Request) http.Header {
-	h := make(http.Header, len(c.header)+len(req.Header)+5)
-	maps.Copy(h, c.header)
-	maps.Copy(h, req.Header)
-	h["Content-Type"] = []string{jsonType}
-	h["Accept"] = []string{bothTypes}
-	return h
-}
-
 // exchange posts a request and reads what comes until the response is there.
 func (c *conn) exchange(x *flight, h http.Header, body []byte, in *inbound) error {
-	res, err := c.do(x, http.MethodPost, c.url, h, body)
+	res, err := c.post(x, h, body)
 	if err != nil {
 		return err
 	}
@@ -177,7 +169,7 @@ func (c *conn) exchange(x *flight, h http.Header, body []byte, in *inbound) erro
 // deliver posts what has no response. Servers say in many ways that they took
 // it; any success will do.
 func (c *conn) deliver(x *flight, h http.Header, body []byte) error {
-	res, err := c.do(x, http.MethodPost, c.url, h, body)
+	res, err := c.post(x, h, body)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (c *conn) legacyCall(x *flight, req *rpc.Request, body []byte, in *inbound)
 	for again := true; ; again = false {
 		in.session = c.currentSession()
 		c.tapped(x.ctx, rpc.Sent, req)
-		err := c.exchange(x, c.sessionHeaders(req, in.session), body, in)
+		err := c.exchange(x, c.callHeaders(req, in.session), body, in)
 		if again && forgotten(err, in.session) {
 			if err := c.renew(x.ctx, in.session); err != nil {
 				return err

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenon-mcp/tenon/internal/lazy"
 	"github.com/tenon-mcp/tenon/rpc"
 )
 
@@ -29,15 +30,17 @@ type link struct {
 	lim     DialLimits
 	wire    rpc.Limits // of one message
 	client  *http.Client
+	direct  *direct         // nil: all goes through client
 	own     *http.Transport // ours to close; nil where the user gave a client
 	timeout time.Duration   // of the user's client
 
 	life context.Context // ends with the connection
 	kill context.CancelCauseFunc
 
-	mu     sync.Mutex
-	closed bool
-	wg     sync.WaitGroup
+	mu      sync.Mutex
+	closed  bool
+	flights map[*flight]struct{} // under way
+	wg      sync.WaitGroup
 }
 
 type linkOptions struct {
@@ -70,7 +73,8 @@ func newLink(ctx context.Context, o linkOptions) (*link, error) {
 	}
 	l.timeout, c.Timeout = c.Timeout, 0
 	c.CheckRedirect = l.checkRedirect(c.CheckRedirect)
-	l.client = c
+	l.client, l.direct = c, newDirect(c, u)
+	l.flights = make(map[*flight]struct{})
 	l.life, l.kill = context.WithCancelCause(context.WithoutCancel(ctx))
 	return l, nil
 }
@@ -118,25 +122,49 @@ func newTransport() (http.RoundTripper, *http.Transport) {
 
 // A flight is one HTTP request under way, until its answer is read.
 type flight struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	detach func() bool
+	ctx  *lazy.Context // own, or one that was lent
+	own  lazy.Context
+	link *link
+
+	in     inbound      // of the call
+	body   bytes.Reader // of the request
+	posted bool         // body is used
 }
 
 // open begins a flight, which ends with ctx and with the connection.
 func (l *link) open(ctx context.Context) (*flight, error) {
-	if l.life.Err() != nil {
-		return nil, rpc.ErrClosed
-	}
-	x := new(flight)
-	x.ctx, x.cancel = context.WithCancelCause(ctx)
-	x.detach = context.AfterFunc(l.life, func() { x.cancel(rpc.ErrClosed) })
-	return x, nil
+	x := &flight{link: l}
+	x.ctx, x.own.Parent = &x.own, ctx
+	return x, l.enter(x)
 }
 
+// openCall is open for the whole of a call, which ctx may have been made for.
+func (l *link) openCall(ctx context.Context) (*flight, error) {
+	lent, ok := ctx.(*lazy.Context)
+	if !ok || !lent.Lent {
+		return l.open(ctx)
+	}
+	x := &flight{link: l, ctx: lent}
+	return x, l.enter(x)
+}
+
+func (l *link) enter(x *flight) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return rpc.ErrClosed
+	}
+	l.flights[x] = struct{}{}
+	return nil
+}
+
+func (x *flight) cancel(cause error) { x.ctx.End(cause) }
+
 func (x *flight) end() {
-	x.detach()
-	x.cancel(nil)
+	x.link.mu.Lock()
+	delete(x.link.flights, x)
+	x.link.mu.Unlock()
+	x.own.End(nil)
 }
 
 // within ends the flight after d unless the function it returns is called.
@@ -156,6 +184,21 @@ func (l *link) do(x *flight, method, target string, h http.Header, body []byte) 
 	if err != nil {
 		return nil, fmt.Errorf("streamhttp: %w", err)
 	}
+	return l.send(x, req, h, l.client)
+}
+
+// post is do for the endpoint. h may be shared, and is not changed then.
+func (l *link) post(x *flight, h http.Header, body []byte) (*http.Response, error) {
+	if l.direct == nil {
+		return l.do(x, http.MethodPost, l.url, h, body)
+	}
+	return l.send(x, l.direct.request(x, body), h, l.direct)
+}
+
+// send sends req by way of the client.
+func (l *link) send(x *flight, req *http.Request, h http.Header, by interface {
+	Do(req *http.Request) (*http.Response, error)
+}) (*http.Response, error) {
 	req.Header = h
 	if host := h.Get("Host"); host != "" {
 		req.Host = host
@@ -163,14 +206,14 @@ func (l *link) do(x *flight, method, target string, h http.Header, body []byte) 
 	if l.timeout > 0 {
 		defer x.within(l.timeout, &headerTimeoutError{l.timeout})()
 	}
-	res, err := l.client.Do(req)
+	res, err := by.Do(req)
 	if err != nil {
 		return nil, l.transportError(x, err)
 	}
 	if res.StatusCode/100 == 2 {
 		return res, nil
 	}
-	return nil, l.statusError(x, method, res)
+	return nil, l.statusError(x, req.Method, res)
 }
 
 // doSoon is do for what the dialer sends by itself: a server that does not
@@ -198,7 +241,11 @@ func (l *link) finish(x *flight, res *http.Response) {
 // readBody reads a whole body, after decompression.
 func (l *link) readBody(x *flight, res *http.Response) ([]byte, error) {
 	most := int64(l.lim.MessageBytes)
-	b, err := readAll(io.LimitReader(res.Body, most+1), res.ContentLength)
+	src := io.Reader(res.Body)
+	if res.ContentLength < 0 || res.ContentLength > most {
+		src = io.LimitReader(src, most+1)
+	}
+	b, err := readAll(src, res.ContentLength)
 	if err != nil {
 		return nil, l.transportError(x, fmt.Errorf("the answer broke off: %w", err))
 	}
@@ -340,8 +387,11 @@ func (l *link) goLive(f func()) bool {
 func (l *link) shut() {
 	l.mu.Lock()
 	l.closed = true
-	l.mu.Unlock()
 	l.kill(rpc.ErrClosed)
+	for x := range l.flights {
+		x.cancel(rpc.ErrClosed)
+	}
+	l.mu.Unlock()
 }
 
 // wait waits for the goroutines, and no longer than CloseTimeout: among them

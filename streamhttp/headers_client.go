@@ -1,8 +1,11 @@
 package streamhttp
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,19 +20,88 @@ const (
 	bothTypes  = jsonType + ", " + eventsType
 )
 
+// headers returns the headers of a POST: the user's, those of the request, and
+// what the protocol says.
+func (c *conn) headers(req *rpc.Request) http.Header {
+	h := make(http.Header, len(c.header)+len(req.Header)+5)
+	maps.Copy(h, c.header)
+	maps.Copy(h, req.Header)
+	h["Content-Type"] = []string{jsonType}
+	h["Accept"] = []string{bothTypes}
+	return h
+}
+
+// callHeaders returns the headers of a call: those of the session, if there is
+// one, or those that mirror the body. Where requests share them they are made
+// once.
+func (c *conn) callHeaders(req *rpc.Request, session string) http.Header {
+	var method string
+	var name jsontext.Value
+	if session == "" && namesModern(req.Header) {
+		method = req.Method
+		if m, _ := mcp.MethodByName(method); m.NameParam != "" {
+			name = req.Param(m.NameParam)
+		}
+	}
+	if c.direct != nil {
+		if h := c.heads.find(req.Header, session, method, name); h != nil {
+			return h
+		}
+	}
+	h := c.sessionHeaders(req, session)
+	if method != "" {
+		mirror(h, method, name)
+	}
+	if c.direct != nil {
+		c.heads.keep(req.Header, session, method, name, h)
+	}
+	return h
+}
+
+// heads are the headers of calls that came before. Most calls are like one of
+// them.
+type heads struct {
+	mu   sync.Mutex
+	like http.Header // those of the requests: others have other heads
+	made map[head]http.Header
+}
+
+// A head is what headers differ in.
+type head struct{ session, method, name string }
+
+// maxHeads is how many are kept: a host has some dozens of tools.
+const maxHeads = 256
+
+// find returns headers, which must not be changed, or nil.
+func (k *heads) find(like http.Header, session, method string, name []byte) http.Header {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !maps.EqualFunc(k.like, like, slices.Equal) {
+		return nil
+	}
+	return k.made[head{session, method, string(name)}]
+}
+
+// keep takes h over.
+func (k *heads) keep(like http.Header, session, method string, name []byte, h http.Header) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.made == nil || len(k.made) >= maxHeads || !maps.EqualFunc(k.like, like, slices.Equal) {
+		k.like, k.made = like.Clone(), make(map[head]http.Header)
+	}
+	k.made[head{session, method, string(name)}] = h
+}
+
 // mirror adds the headers that repeat what the body says, so that what stands
 // before the server can route without parsing (2026-07-28, standard request
 // headers).
-func mirror(h http.Header, req *rpc.Request) {
-	h[headerMethod] = []string{mcp.EncodeHeaderValue(req.Method)}
-	m, _ := mcp.MethodByName(req.Method)
-	if m.NameParam == "" {
+func mirror(h http.Header, method string, name jsontext.Value) {
+	h[headerMethod] = []string{mcp.EncodeHeaderValue(method)}
+	if name.Kind() != '"' {
 		return
 	}
-	if v := req.Param(m.NameParam); v.Kind() == '"' {
-		if name, err := jsontext.AppendUnquote(nil, v); err == nil {
-			h[headerName] = []string{mcp.EncodeHeaderValue(string(name))}
-		}
+	if text, err := jsontext.AppendUnquote(nil, name); err == nil {
+		h[headerName] = []string{mcp.EncodeHeaderValue(string(text))}
 	}
 }
 
