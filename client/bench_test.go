@@ -59,8 +59,8 @@ var echoes = []struct {
 	name, text string
 	most       float64
 }{
-	{"small", "hello world, this is a tiny echo", 12},
-	{"long", strings.Repeat("0123456789abcdef", 640), 13},
+	{"small", "hello world, this is a tiny echo", 11},
+	{"long", strings.Repeat("0123456789abcdef", 640), 12},
 }
 
 func BenchmarkCallTool(b *testing.B) {

@@ -26,6 +26,8 @@ type Call struct {
 	opts callOptions
 	told float64 // the last progress that was handed over
 
+	first *flight // to be used by one request; nearly all calls send one
+
 	mended int       // how often in this round
 	visits *visiting // of the user; nil: there are none
 }
@@ -63,7 +65,9 @@ func AcceptResultType(types ...mcp.ResultType) CallOption {
 
 // do runs one operation through the middleware.
 func (c *Client) do(ctx context.Context, method string, params, result any, opts []CallOption) error {
-	return c.run(ctx, &Call{Method: method, Params: params, Result: result}, opts)
+	call := new(operation).call()
+	call.Method, call.Params, call.Result = method, params, result
+	return c.run(ctx, call, opts)
 }
 
 func (c *Client) run(ctx context.Context, call *Call, opts []CallOption) error {
@@ -138,11 +142,12 @@ func (c *Client) attempt(ctx context.Context, call *Call, b body, answers []byte
 // once sends one request, or serves it from the cache.
 func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answers []byte) (*answer, error) {
 	row, _ := mcp.MethodByName(call.Method) // zero where no revision has it
-	if err := s.has(row); err != nil {
+	if err := s.has(&row); err != nil {
 		return nil, err
 	}
-	f := &flight{answer: answer{call: call, modern: s.era.stamps(), mayAsk: row.MayAsk}}
-	key, cacheable := c.cacheKey(s, row, call, b, answers)
+	f := call.flight()
+	f.answer = answer{call: call, modern: s.era.stamps(), mayAsk: row.MayAsk}
+	key, cacheable := c.cacheKey(s, &row, call, b, answers)
 	if cacheable && !call.opts.uncached {
 		if raw := c.cache.load(key); raw != nil {
 			return &f.answer, json.Unmarshal(raw, call.Result)
@@ -154,7 +159,7 @@ func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answe
 		generation = c.cache.generation(call.Method)
 	}
 	if err := c.exchange(ctx, s, f, b, answers); err != nil {
-		c.forgetPages(row, b, err)
+		c.forgetPages(&row, b, err)
 		return nil, err
 	}
 	if cacheable && f.kept != nil {
@@ -166,9 +171,28 @@ func (c *Client) once(ctx context.Context, s *session, call *Call, b body, answe
 	return &f.answer, nil
 }
 
+// flight returns a new flight.
+func (call *Call) flight() *flight {
+	if f := call.first; f != nil && f.used.CompareAndSwap(false, true) {
+		return f
+	}
+	return new(flight)
+}
+
+// operation is a call and what it needs, in one piece of memory.
+type operation struct {
+	Call
+	first flight
+}
+
+func (o *operation) call() *Call {
+	o.Call.first = &o.first
+	return &o.Call
+}
+
 // cacheKey reports under which key the result may be kept; never that of a
 // retry with answers.
-func (c *Client) cacheKey(s *session, row mcp.Method, call *Call, b body, answers []byte) (cacheKey, bool) {
+func (c *Client) cacheKey(s *session, row *mcp.Method, call *Call, b body, answers []byte) (cacheKey, bool) {
 	if !row.Cacheable || !s.era.stamps() || answers != nil || call.opts.manual || call.Result == nil {
 		return cacheKey{}, false
 	}
@@ -180,7 +204,7 @@ func (c *Client) cacheKey(s *session, row mcp.Method, call *Call, b body, answer
 }
 
 // forgetPages drops the pages of a list when a cursor is no longer known.
-func (c *Client) forgetPages(row mcp.Method, b body, err error) {
+func (c *Client) forgetPages(row *mcp.Method, b body, err error) {
 	if row.Cacheable && row.NameParam == "" && len(b.members) > 0 && errors.Is(err, mcp.ErrInvalidParams) {
 		c.cache.drop(row.Name)
 	}

@@ -136,7 +136,7 @@ type Client struct {
 	conn     atomic.Pointer[rpc.Conn]
 	session  atomic.Pointer[session]
 	logLevel atomic.Pointer[mcp.LoggingLevel] // modern: asked for with every request
-	lastID   atomic.Int64
+	ids      rpc.Sequence
 	flights  sync.Map // progress token to *flight
 	watch    *watch
 
@@ -237,7 +237,7 @@ func (c *Client) Request(ctx context.Context, method string, params, result any,
 func (c *Client) Notify(ctx context.Context, method string, params any) error {
 	s := c.session.Load()
 	row, _ := mcp.MethodByName(method)
-	if err := s.has(row); err != nil {
+	if err := s.has(&row); err != nil {
 		return err
 	}
 	req, err := rpc.NewRequest(method, params)

@@ -53,7 +53,7 @@ func (c *Client) handshake(ctx context.Context, req *rpc.Request, result any) er
 		ctx, cancel = context.WithTimeoutCause(ctx, d, &TimeoutError{Method: req.Method, After: d})
 		defer cancel()
 	}
-	req.ID = rpc.IntID(c.lastID.Add(1))
+	req.ID = c.ids.Next()
 	err := c.connection().Call(ctx, req, result)
 	if err == nil {
 		return nil

@@ -57,7 +57,7 @@ type session struct {
 // has returns an error for a method that this connection does not have. A
 // server that did not declare tools, resources or prompts may say so itself:
 // some serve them all the same.
-func (s *session) has(m mcp.Method) error {
+func (s *session) has(m *mcp.Method) error {
 	if m.Name == "" {
 		return nil
 	}

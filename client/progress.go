@@ -38,6 +38,7 @@ type timeLimits struct{ idle, total time.Duration }
 // flight is one request under way, and its answer: all that the client has of
 // it, in one piece of memory.
 type flight struct {
+	used atomic.Bool
 	answer
 	req   rpc.Request
 	ctx   lazy.Context              // ends when the time is over
@@ -56,7 +57,7 @@ func (c *Client) exchange(ctx context.Context, s *session, f *flight, b body, an
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	id := rpc.IntID(c.lastID.Add(1))
+	id := c.ids.Next()
 	call := f.call
 	f.req.ID, f.req.Method, f.req.Header = id, call.Method, s.era.headers(c, s, call)
 	p := sent{body: b, stamp: s.era.stamp(c, s, call), extra: answers}

@@ -208,7 +208,7 @@ func (modern) subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscrip
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	req.ID, req.Header = rpc.IntID(c.lastID.Add(1)), s.header
+	req.ID, req.Header = c.ids.Next(), s.header
 	sub := newSubscription(c)
 	sub.id = req.ID
 	lctx, cancel := context.WithCancel(c.ctx)

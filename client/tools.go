@@ -42,7 +42,7 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // have been carried out where an error says nothing of it, so nothing is sent
 // again by itself, except a call that the server refused for its headers.
 func (c *Client) CallTool(ctx context.Context, p *mcp.CallToolParams, opts ...CallOption) (*mcp.CallToolResult, error) {
-	return c.callTool(ctx, new(Call), p, opts)
+	return c.callTool(ctx, new(operation).call(), p, opts)
 }
 
 func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams, opts []CallOption) (*mcp.CallToolResult, error) {
@@ -59,8 +59,8 @@ func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams
 // text. Out may also be *mcp.CallToolResult, []mcp.Content or string. A tool
 // that failed is a [*ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (Out, error) {
-	var x struct { // in one piece of memory
-		Call
+	var x struct {
+		operation
 		params mcp.CallToolParams
 		out    Out
 	}
@@ -72,7 +72,7 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, args any, op
 		}
 		x.params.Arguments = raw
 	}
-	res, err := c.callTool(ctx, &x.Call, &x.params, opts)
+	res, err := c.callTool(ctx, x.call(), &x.params, opts)
 	if err != nil {
 		return x.out, err
 	}

@@ -31,6 +31,8 @@ type PendingCall struct {
 	req   *Request
 	ended chan ended // has room for the one value it is sent
 	leave func()     // ends the wait with context.Canceled; made once
+
+	inCompany bool // others waited when it started
 }
 
 // ended is how a call ended: with a response or with an error of this side.
@@ -63,7 +65,7 @@ func (c *Calls) Start(req *Request) (*PendingCall, error) {
 		c.waiting = make(map[ID]*PendingCall)
 	}
 	p := c.pending()
-	p.req = req
+	p.req, p.inCompany = req, len(c.waiting) > 0
 	c.waiting[req.ID] = p
 	return p, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"math/bits"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -262,15 +263,30 @@ func (d *Duplex) call(ctx context.Context, req *Request, result any, t *Ticket) 
 	if err != nil {
 		return err
 	}
-	if t == nil {
-		err = d.write(ctx, req)
-	} else {
+	switch {
+	case t != nil:
 		err = t.Send(func() error { return d.write(ctx, req) })
+	case p.inCompany && d.burst != nil:
+		err = d.ask(ctx, req)
+	default:
+		err = d.write(ctx, req)
 	}
 	if err != nil {
 		return p.Unsent(err, result)
 	}
 	return p.Wait(ctx, result)
+}
+
+// ask writes a request that is one of several under way. As a rule their answers
+// came together, and so those who asked ask together, too, one behind the other:
+// the first lets the others go ahead, and writes for all of them.
+func (d *Duplex) ask(ctx context.Context, req *Request) error {
+	first, err := d.burst.gather(ctx, req)
+	if first && err == nil {
+		runtime.Gosched()
+		d.burst.push()
+	}
+	return d.explain(err)
 }
 
 // Notify implements [Peer].

@@ -51,6 +51,9 @@ const (
 	joinedBytes = 64 << 10
 	// A message above this is written by itself: copying it would take longer.
 	aloneBytes = 16 << 10
+	// So often one goes on with what others queued meanwhile, before a goroutine
+	// does it.
+	attemptTurns = 4
 	// How long Close waits for a write that closing does not end.
 	closePatience = time.Second
 	// A line longer than the buffer is given this much at first.
@@ -77,6 +80,7 @@ type lineStream struct {
 	queued int           // bytes in rounds that are not written yet
 	room   chan struct{} // closed when queued shrinks; nil when nobody waits
 	busy   bool          // somebody writes
+	waits  bool          // a goroutine writes, and may have to wait
 	idle   chan struct{} // closed when nobody writes any more; nil when nobody waits
 	err    error         // why nothing can be written any more
 

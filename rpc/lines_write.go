@@ -29,6 +29,10 @@ type burster interface {
 	// queue takes m to be written with what is written next. It waits only for
 	// room. If a message that is vital cannot be written later, onLost tells.
 	queue(ctx context.Context, m Message, vital bool) error
+	// gather takes m to be written with the next push, and reports whether it is
+	// the first such. Where it cannot be written soon it does as Write does. If m
+	// cannot be written later, onLost tells.
+	gather(ctx context.Context, m Message) (first bool, err error)
 	// push begins to write what is queued, and waits for nothing.
 	push()
 	// spawn does the same on another goroutine: what is queued until that runs
@@ -179,6 +183,33 @@ func (l *lineStream) queue(ctx context.Context, m Message, vital bool) error {
 	return encodeErr
 }
 
+func (l *lineStream) gather(ctx context.Context, m Message) (first bool, err error) {
+	e, err := encode(m)
+	if err != nil {
+		e.free()
+		return false, err
+	}
+	e.text = append(e.text, '\n')
+	l.mu.Lock()
+	if l.waits || len(e.text) > aloneBytes || l.queued > joinedBytes {
+		l.mu.Unlock()
+		free, err := l.send(ctx, e.text)
+		if free {
+			e.free()
+		}
+		return false, err
+	}
+	defer l.mu.Unlock()
+	if err := l.reserve(ctx, len(e.text)); err != nil {
+		e.free()
+		return false, err
+	}
+	first = len(l.next.bufs) == 0 && !l.busy
+	l.next.add(e)
+	l.next.vital = true
+	return first, nil
+}
+
 // send writes text. It reports whether the memory of text is free again.
 func (l *lineStream) send(ctx context.Context, text []byte) (free bool, err error) {
 	l.mu.Lock()
@@ -268,12 +299,14 @@ func (l *lineStream) writeRounds(r *round) {
 			r = l.turn()
 		}
 		err := l.err
+		l.waits = true
 		l.mu.Unlock()
 		size, vital := r.size(), r.vital
 		if err == nil {
 			err = l.writeAll(r.bufs)
 		}
 		l.mu.Lock()
+		l.waits = false
 		l.wrote(r, size, err)
 		if err != nil && vital {
 			lost = l.err
@@ -369,9 +402,27 @@ func (l *lineStream) rest() {
 }
 
 // attempt writes what is next if that can be done at once, and reports whether
-// it was. Otherwise, and for what came meanwhile, there is a goroutine. The
-// stream is busy; l.mu is released in between.
+// it was. Otherwise there is a goroutine. What came meanwhile is written, too.
+// The stream is busy; l.mu is released in between.
 func (l *lineStream) attempt() bool {
+	if !l.attemptTurn() {
+		return false
+	}
+	for range attemptTurns {
+		if !l.pending() {
+			l.rest()
+			return true
+		}
+		if !l.attemptTurn() {
+			return true
+		}
+	}
+	go l.writeRounds(nil)
+	return true
+}
+
+// attemptTurn is attempt for one round. If it fails there is the goroutine.
+func (l *lineStream) attemptTurn() bool {
 	r := l.turn()
 	size := r.size()
 	if l.try == nil || size > joinedBytes || l.err != nil {
@@ -389,11 +440,6 @@ func (l *lineStream) attempt() bool {
 		return false
 	}
 	l.wrote(r, size, nil)
-	if l.pending() {
-		go l.writeRounds(nil)
-		return true
-	}
-	l.rest()
 	return true
 }
 

@@ -111,3 +111,13 @@ func TestTapStream(t *testing.T) {
 		s.Close()
 	})
 }
+
+func TestSequence(t *testing.T) {
+	t.Parallel()
+	var s rpc.Sequence
+	for n := range int64(1200) {
+		if id := s.Next(); id != rpc.IntID(n+1) {
+			t.Fatalf("%s, want %d", id, n+1)
+		}
+	}
+}

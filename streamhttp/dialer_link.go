@@ -195,10 +195,13 @@ func (l *link) post(x *flight, h http.Header, body []byte) (*http.Response, erro
 	return l.send(x, l.direct.request(x, body), h, l.direct)
 }
 
-// send sends req by way of the client.
-func (l *link) send(x *flight, req *http.Request, h http.Header, by interface {
+// A doer is an [http.Client], or does as one.
+type doer interface {
 	Do(req *http.Request) (*http.Response, error)
-}) (*http.Response, error) {
+}
+
+// send has req sent with the headers h.
+func (l *link) send(x *flight, req *http.Request, h http.Header, by doer) (*http.Response, error) {
 	req.Header = h
 	if host := h.Get("Host"); host != "" {
 		req.Host = host

@@ -7,6 +7,7 @@ package micro_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"strings"
 	"testing"
 
@@ -22,7 +23,13 @@ import (
 	"github.com/tenon-mcp/tenon/streamhttp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(parrotEnv) != "" {
+		parrotLines(os.Stdin, os.Stdout)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const tinyText = "hello world, this is a tiny echo"
 

@@ -5,6 +5,7 @@ package lazy
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,6 +19,8 @@ type Context struct {
 	Parent context.Context //nolint:containedctx // it is what this is made of
 	// Lent says that whoever carries out the call may end it.
 	Lent bool
+
+	touched atomic.Bool // there is a real context, or it has ended
 
 	mu    sync.Mutex
 	real  context.Context // nil until somebody needs it
@@ -35,6 +38,7 @@ func (c *Context) End(cause error) {
 		return
 	}
 	c.ended = true
+	c.touched.Store(true)
 	if c.real != nil {
 		c.stop(cause)
 	} else {
@@ -70,16 +74,13 @@ func (c *Context) context() context.Context {
 		c.stop(c.cause)
 	default:
 		c.real, c.stop = context.WithCancelCause(c.Parent)
+		c.touched.Store(true)
 	}
 	return c.real
 }
 
 // fresh reports whether nothing has happened that the parent does not know.
-func (c *Context) fresh() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.real == nil && !c.ended
-}
+func (c *Context) fresh() bool { return !c.touched.Load() }
 
 // Deadline implements [context.Context].
 func (c *Context) Deadline() (time.Time, bool) { return c.Parent.Deadline() }
