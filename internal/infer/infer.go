@@ -10,6 +10,7 @@ package infer
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,6 +51,9 @@ type Schema struct {
 func Of(t reflect.Type, o Options) (*Schema, error) {
 	in := &inference{Options: o, found: map[reflect.Type]*found{}, names: map[string]bool{}}
 	s, err := in.schema(t)
+	if err != nil && strings.HasPrefix(err.Error(), t.String()+":") {
+		return nil, fmt.Errorf("no schema for %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("no schema for %s: %w", t, err)
 	}

@@ -262,7 +262,11 @@ func TestMistakes(t *testing.T) {
 			N []int `jsonschema:"minItems=2,maxItems=1"`
 		}](in()),
 		`are behind the interface infer_test.shape: list them in Options.OneOf`: fails[struct{ S shape }](in()),
-		`badOwn.JSONSchema: has a $ref`:                                         fails[badOwn](in()),
+		`the method JSONSchema of infer_test.celsius, which is embedded`: fails[struct {
+			celsius
+			N int
+		}](in()),
+		`badOwn.JSONSchema: has a $ref`: fails[badOwn](in()),
 		"unsupported `format` tag option": fails[struct {
 			T time.Time `json:"t,format:RFC3339"`
 		}](in()),

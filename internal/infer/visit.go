@@ -105,6 +105,13 @@ func (in *inference) describe(f *found) error {
 }
 
 func (in *inference) ownSchema(f *found, own describer) error {
+	if f.Kind() == reflect.Struct {
+		for field := range f.Fields() {
+			if field.Anonymous && reflect.PointerTo(indirect(field.Type)).Implements(reflect.TypeFor[describer]()) {
+				return fmt.Errorf("%s: the method JSONSchema of %s, which is embedded, would be about all of it: give the field a name", f.Type, field.Type)
+			}
+		}
+	}
 	text := own.JSONSchema()
 	s, err := schema.Compile(text, in.Limits)
 	switch {

@@ -40,8 +40,8 @@ type weather struct {
 }
 
 type work struct {
-	Steps   int     `json:"steps,omitzero" jsonschema:"how many steps; 5 when left out, at most 100"`
-	Seconds float64 `json:"seconds,omitzero" jsonschema:"how long all steps take; 1 when left out, at most 60"`
+	Steps   int     `json:"steps" jsonschema:"how many steps,minimum=1,maximum=100,default=5"`
+	Seconds float64 `json:"seconds" jsonschema:"how long all steps take,exclusiveMinimum=0,maximum=60,default=1"`
 }
 
 type none struct{}
@@ -84,27 +84,20 @@ func addTools(s *server.Server) {
 }
 
 func slow(ctx context.Context, in work) (string, error) {
-	steps, seconds := min(max(in.Steps, 0), 100), min(max(in.Seconds, 0), 60)
-	if steps == 0 {
-		steps = 5
-	}
-	if seconds == 0 {
-		seconds = 1
-	}
-	tick := time.NewTicker(max(1, time.Duration(seconds*float64(time.Second))/time.Duration(steps)))
+	tick := time.NewTicker(max(1, time.Duration(in.Seconds*float64(time.Second))/time.Duration(in.Steps)))
 	defer tick.Stop()
 	call := server.CallFrom(ctx)
-	for i := 1; i <= steps; i++ {
+	for i := 1; i <= in.Steps; i++ {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
-		if err := call.Progress(ctx, float64(i), float64(steps), fmt.Sprintf("step %d of %d", i, steps)); err != nil {
+		if err := call.Progress(ctx, float64(i), float64(in.Steps), fmt.Sprintf("step %d of %d", i, in.Steps)); err != nil {
 			return "", err
 		}
 	}
-	return fmt.Sprintf("%d steps done", steps), nil
+	return fmt.Sprintf("%d steps done", in.Steps), nil
 }
 
 func logAll(ctx context.Context, in message) (string, error) {
