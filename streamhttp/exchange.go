@@ -104,6 +104,7 @@ type answer struct {
 	can    accepts
 	batch  bool
 	abort  func() // called when the stream breaks; may be nil
+	line   *line  // of a stream that lasts; else nil
 	http10 bool
 
 	mu      sync.Mutex
@@ -174,7 +175,12 @@ func (a *answer) open(ctx context.Context) error {
 	if a.polls() && a.left == nil { // then nobody may count on the connection for the next request
 		a.w.Header()["Connection"] = []string{"close"}
 	}
-	a.sse, a.written = openSSE(a.w, a.h.opt.Limits.WriteTime), true
+	if a.line != nil {
+		a.sse, a.written = a.line.open(), true
+		a.w = a.line.w // nil when it is not needed any more
+	} else {
+		a.sse, a.written = openSSE(a.w, a.h.opt.Limits.WriteTime), true
+	}
 	a.sse.fail = a.abort
 	a.h.keepAlive.add(a.sse)
 	if a.s != nil && a.s.rev.Resumable {

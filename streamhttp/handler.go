@@ -25,6 +25,9 @@ const allowMethods = "GET, POST, DELETE"
 // with the response. What an exchange belongs to is all that differs: nothing
 // in the modern era, a session in the legacy era.
 //
+// Streams that last take their connection away from the [http.Server]: they end
+// with the Handler, which is to be shut down before the server is.
+//
 // A GET that belongs to no session opens an HTTP+SSE session of 2024-11-05; the
 // endpoint that it is told is the same URL.
 type Handler struct {
@@ -220,6 +223,11 @@ func (h *Handler) newModern(w http.ResponseWriter, r *http.Request, can accepts)
 	return x
 }
 
+// belongTo makes x end with a stream that lasts.
+func (x *modernExchange) belongTo(ctx context.Context, l *line) {
+	x.ctx.http, x.out.client, x.out.line = ctx, ctx, l
+}
+
 func (x *modernExchange) end() {
 	x.out.end()
 	x.ctx.end()
@@ -239,6 +247,11 @@ func (h *Handler) serveListen(w http.ResponseWriter, r *http.Request, req *rpc.R
 	}
 	defer h.streams.Add(-1)
 	x := h.newModern(w, r, can)
+	h.lasting(w, r, func(ctx context.Context, l *line) { h.listen(ctx, l, req, x) })
+}
+
+func (h *Handler) listen(ctx context.Context, l *line, req *rpc.Request, x *modernExchange) {
+	x.belongTo(ctx, l)
 	defer x.end()
 	ctx, cancel := context.WithCancelCause(&x.ctx)
 	defer cancel(nil)

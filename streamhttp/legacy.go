@@ -257,12 +257,17 @@ func (s *session) serveStream(w http.ResponseWriter, r *http.Request) *refusal {
 	if ref != nil {
 		return ref
 	}
+	s.enter(true)
+	s.h.lasting(w, r, func(ctx context.Context, l *line) { s.stream(ctx, l, t, rd) })
+	return nil
+}
+
+func (s *session) stream(ctx context.Context, l *line, t *track, rd *reader) {
+	defer s.leave()
 	defer s.detach(t, rd)
 	cursor, _, _ := s.state(t, rd)
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	out := openSSE(w, s.h.opt.Limits.WriteTime)
-	out.fail = cancel
+	out := l.open()
+	out.fail = func() { l.hangUp(errHungUp) }
 	defer out.close()
 	s.h.keepAlive.add(out)
 	defer s.h.keepAlive.remove(out)
@@ -273,7 +278,6 @@ func (s *session) serveStream(w http.ResponseWriter, r *http.Request) *refusal {
 	if hello(nil) == nil {
 		s.h.opt.Logger.Debug("stream ended", "reason", s.feed(ctx, t, rd, out))
 	}
-	return nil
 }
 
 // serveDelete ends a session at the client's wish.

@@ -113,8 +113,14 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	defer h.streams.Add(-1)
 	s := &sseSession{
 		id: rand.Text(), principal: h.opt.principal(r),
-		out: openSSE(w, h.opt.Limits.WriteTime), in: make(chan rpc.Message), over: make(chan struct{}),
+		in: make(chan rpc.Message), over: make(chan struct{}),
 	}
+	endpoint := []byte(endpointOf(r, s.id))
+	h.lasting(w, r, func(ctx context.Context, l *line) { h.streamSSE(ctx, l, s, endpoint) })
+}
+
+func (h *Handler) streamSSE(ctx context.Context, l *line, s *sseSession, endpoint []byte) {
+	s.out = l.open()
 	s.out.fail = func() { _ = s.Close() }
 	defer s.out.close()
 	h.mu.Lock()
@@ -127,18 +133,18 @@ func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
 	}()
 	h.keepAlive.add(s.out)
 	defer h.keepAlive.remove(s.out)
-	if s.out.write(event{name: "endpoint", data: []byte(endpointOf(r, s.id))}) != nil {
+	if s.out.write(event{name: "endpoint", data: endpoint}) != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(&requestContext{h.ctx, r.Context()})
+	serving, cancel := context.WithCancel(&requestContext{h.ctx, ctx})
 	defer cancel()
-	conn := rpc.NewDuplex(ctx, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.given, Grace: closeGrace})
+	conn := rpc.NewDuplex(serving, s, h.binder, &rpc.DuplexOptions{Limits: h.opt.Limits.RPC, Logger: h.opt.given, Grace: closeGrace})
 	defer func() { _ = conn.Close() }()
 	select {
-	case <-r.Context().Done():
+	case <-ctx.Done():
 	case <-s.over:
 	case <-h.draining.Done():
-		_ = conn.Drain(r.Context()) // ends with h.ctx, too
+		_ = conn.Drain(ctx) // ends with h.ctx, too
 	}
 }
 

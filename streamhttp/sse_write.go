@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -61,8 +62,7 @@ func lineBreak(b []byte) int {
 // does not read cannot hold the writer for ever. Its methods may be called from
 // several goroutines.
 type sseWriter struct {
-	w     http.ResponseWriter
-	rc    *http.ResponseController
+	out   output
 	limit time.Duration // of one write
 	fail  func()        // called once when a write fails; may be nil
 
@@ -75,14 +75,34 @@ type sseWriter struct {
 	turn    sync.Cond // the goroutine took pending, or has ended
 }
 
+// output is what a stream is written to.
+type output interface {
+	io.Writer
+	Flush() error
+	SetWriteDeadline(at time.Time) error
+}
+
+// response is the output that net/http gives.
+type response struct {
+	io.Writer
+	*http.ResponseController
+}
+
 // openSSE sends the header of a stream.
 func openSSE(w http.ResponseWriter, limit time.Duration) *sseWriter {
-	h := w.Header()
+	setStreamHeaders(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return newSSE(response{w, http.NewResponseController(w)}, limit)
+}
+
+func setStreamHeaders(h http.Header) {
 	h["Content-Type"] = []string{eventsType}
 	h["Cache-Control"] = []string{"no-cache, no-transform"}
 	h["X-Accel-Buffering"] = []string{"no"}
-	w.WriteHeader(http.StatusOK)
-	s := &sseWriter{w: w, rc: http.NewResponseController(w), limit: limit}
+}
+
+func newSSE(out output, limit time.Duration) *sseWriter {
+	s := &sseWriter{out: out, limit: limit}
 	s.turn.L = &s.mu
 	return s
 }
@@ -162,18 +182,18 @@ func (s *sseWriter) writeBurst() {
 
 // put writes and flushes b.
 func (s *sseWriter) put(b []byte, limit time.Duration) error {
-	bounded := limit > 0 && s.rc.SetWriteDeadline(time.Now().Add(writeTime(limit, len(b)))) == nil
-	if _, err := s.w.Write(b); err != nil {
+	bounded := limit > 0 && s.out.SetWriteDeadline(time.Now().Add(writeTime(limit, len(b)))) == nil
+	if _, err := s.out.Write(b); err != nil {
 		return err
 	}
 	// A writer that cannot flush buffers the whole answer: slow, not wrong.
-	if err := s.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.out.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	if bounded {
 		// The deadline must not outlive the write: HTTP/2 resets a stream when
 		// it passes, and HTTP/1 keeps it for the next request.
-		_ = s.rc.SetWriteDeadline(time.Time{})
+		_ = s.out.SetWriteDeadline(time.Time{})
 	}
 	return nil
 }
@@ -206,6 +226,9 @@ func (s *sseWriter) close() {
 	}
 	if s.err == nil {
 		s.err = rpc.ErrClosed
+	}
+	if c, ok := s.out.(io.Closer); ok {
+		_ = c.Close() // there is nobody to tell
 	}
 }
 
