@@ -225,7 +225,7 @@ func (h *Handler) newModern(w http.ResponseWriter, r *http.Request, can accepts)
 
 // belongTo makes x end with a stream that lasts.
 func (x *modernExchange) belongTo(ctx context.Context, l *line) {
-	x.ctx.http, x.out.client, x.out.line = ctx, ctx, l
+	x.ctx.http, x.out.client, x.out.line = ctx, ctx, l //nolint:fatcontext // it replaces that of the HTTP request
 }
 
 func (x *modernExchange) end() {
