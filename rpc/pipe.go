@@ -69,6 +69,11 @@ func (p *pipe) Write(ctx context.Context, m Message) error {
 	default:
 	}
 	select {
+	case p.out.texts <- b: // as a rule: nobody has to know when ctx ends
+		return encodeErr
+	default:
+	}
+	select {
 	case p.out.texts <- b:
 		return encodeErr
 	case <-p.out.closed:
