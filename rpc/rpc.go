@@ -89,15 +89,23 @@ func NewRequest(method string, params any) (*Request, error) {
 	if params == nil {
 		return r, nil
 	}
-	if err := r.SetParams(params); err != nil {
+	if err := r.setParams(params, smallParams); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// SetParams encodes params, as NewRequest does.
-func (r *Request) SetParams(params any) error {
-	b, err := marshal(params)
+// SetParams encodes params, as NewRequest does. An [Appender] gets no memory to
+// append to: it may know how much it needs.
+func (r *Request) SetParams(params any) error { return r.setParams(params, 0) }
+
+func (r *Request) setParams(params any, room int) (err error) {
+	var b jsontext.Value
+	if a, ok := params.(Appender); ok {
+		b, err = a.AppendJSON(make([]byte, 0, room))
+	} else {
+		b, err = json.Marshal(params)
+	}
 	if err != nil {
 		return fmt.Errorf("encode params of %s: %w", r.Method, err)
 	}
@@ -105,19 +113,12 @@ func (r *Request) SetParams(params any) error {
 	return nil
 }
 
-// isSound reports whether nobody has set other Params.
-func (r *Request) isSound() bool {
-	return len(r.sound) > 0 && len(r.sound) == len(r.Params) && &r.sound[0] == &r.Params[0]
-}
-
 // smallParams is room for what is sent most, such as progress.
 const smallParams = 128
 
-func marshal(v any) (jsontext.Value, error) {
-	if a, ok := v.(Appender); ok {
-		return a.AppendJSON(make([]byte, 0, smallParams))
-	}
-	return json.Marshal(v)
+// isSound reports whether nobody has set other Params.
+func (r *Request) isSound() bool {
+	return len(r.sound) > 0 && len(r.sound) == len(r.Params) && &r.sound[0] == &r.Params[0]
 }
 
 // A Response answers the request with the same ID.
