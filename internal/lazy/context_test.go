@@ -82,3 +82,33 @@ func TestLazyContextAllocations(t *testing.T) { //nolint:paralleltest // it coun
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestTell(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		act  func(c *lazy.Context, told func())
+		want int
+	}{
+		"end":         {func(c *lazy.Context, told func()) { c.Tell(told); c.End(nil); c.End(nil) }, 1},
+		"real":        {func(c *lazy.Context, told func()) { c.Done(); c.Tell(told); c.End(nil) }, 1},
+		"taken back":  {func(c *lazy.Context, told func()) { c.Tell(told); c.Tell(nil); c.End(nil) }, 0},
+		"ended first": {func(c *lazy.Context, told func()) { c.End(nil); c.Tell(told) }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, n := &lazy.Context{Parent: t.Context()}, 0
+			tt.act(c, func() { n++ })
+			if n != tt.want {
+				t.Errorf("told %d times, want %d", n, tt.want)
+			}
+		})
+	}
+	c := &lazy.Context{Parent: t.Context()}
+	if !c.Tell(func() {}) {
+		t.Error("nobody is told, though it has not ended")
+	}
+	c.End(nil)
+	if c.Tell(func() {}) {
+		t.Error("somebody is to be told of the past")
+	}
+}
