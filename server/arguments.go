@@ -2,6 +2,7 @@ package server
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,8 @@ import (
 type argumentReader struct {
 	fields   []argumentField
 	plain    bool            // the struct is a plain list of fields
+	proves   bool            // reading all fields proves that the schema is met
+	required uint64          // the fields, by bit, that must be there
 	defaults *infer.Defaults // of what is left out
 	codec    []json.Options  // for the JSON package
 }
@@ -52,6 +55,25 @@ func newArgumentReader(t reflect.Type) *argumentReader {
 	return r
 }
 
+// follow has what is read prove that the arguments fit the schema that was
+// inferred from the type, if that says no more than the fields do.
+func (r *argumentReader) follow(schema *infer.Schema) {
+	var root struct {
+		Required []string `json:"required"`
+	}
+	known := func(f argumentField) bool { return f.kind != reflect.Invalid }
+	if !r.plain || schema.Promises || schema.Defaults != nil || len(r.fields) > 64 || json.Unmarshal(schema.Text, &root) != nil {
+		return
+	}
+	r.proves = true
+	for i, f := range r.fields {
+		r.proves = r.proves && known(f)
+		if slices.Contains(root.Required, f.name) {
+			r.required |= 1 << i
+		}
+	}
+}
+
 // plainTag reports whether a tag says nothing about how the field is read but
 // its name.
 func plainTag(name, options string) bool {
@@ -73,37 +95,43 @@ func plainKind(t reflect.Type) reflect.Kind {
 }
 
 // read reads args, valid JSON, into the zero struct v. It reports false for
-// what it leaves to the JSON package: v may have changed then.
-func (r *argumentReader) read(args jsontext.Value, v reflect.Value) bool {
+// what it leaves to the JSON package: v may have changed then. fits reports
+// whether args are proved to meet the schema.
+func (r *argumentReader) read(args jsontext.Value, v reflect.Value) (read, fits bool) {
 	if !r.plain || args.Kind() != '{' {
-		return false
+		return false, false
 	}
+	fits, missing := r.proves, r.required
 	for name, value := range rpc.Members(args) {
-		f := r.field(name)
-		if f == nil {
-			continue // as the package does
+		i := r.field(name)
+		if i < 0 { // ignored, as the package does
+			fits = false
+			continue
 		}
+		missing &^= 1 << i
+		f := &r.fields[i]
 		to := v.Field(f.index)
 		if f.kind == reflect.Invalid {
 			if json.Unmarshal(value, to.Addr().Interface(), r.codec...) != nil {
-				return false // its error names the place, where the whole is decoded
+				return false, false // its error names the place, where the whole is decoded
 			}
 			continue
 		}
 		if !readPlain(value, to, f.kind) {
-			return false
+			return false, false
 		}
 	}
-	return true
+	return true, fits && missing == 0
 }
 
-func (r *argumentReader) field(name []byte) *argumentField {
+// field returns the place of a field, or -1.
+func (r *argumentReader) field(name []byte) int {
 	for i := range r.fields {
 		if r.fields[i].name == string(name) {
-			return &r.fields[i]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 func readPlain(value jsontext.Value, to reflect.Value, k reflect.Kind) bool {

@@ -8,6 +8,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenon-mcp/tenon/mcp"
 )
 
 type level int
@@ -54,7 +56,8 @@ func FuzzArguments(f *testing.F) {
 		}
 		var fast, slow kinds
 		err := json.Unmarshal(args, &slow)
-		if !r.read(args, reflect.ValueOf(&fast).Elem()) {
+		read, _ := r.read(args, reflect.ValueOf(&fast).Elem())
+		if !read {
 			return
 		}
 		if err != nil {
@@ -96,6 +99,74 @@ func TestArgumentReaderTypes(t *testing.T) {
 	} {
 		if got := newArgumentReader(reflect.TypeOf(tt.v)).plain; got != tt.want {
 			t.Errorf("%T: got %v, want %v", tt.v, got, tt.want)
+		}
+	}
+}
+
+// plainKinds are the kinds whose reading proves that the schema is met.
+type plainKinds struct {
+	Text  string  `json:"text"`
+	Yes   bool    `json:"yes,omitzero"`
+	Real  float64 `json:"real,omitempty"`
+	Small float32 `json:"small,omitzero"`
+	Int   int     `json:"int"`
+	Byte  uint8   `json:"byte,omitzero"`
+	Short int16   `json:"short,omitzero"`
+	Big   uint64  `json:"big,omitzero"`
+}
+
+// FuzzProof compares the proof with the validator.
+func FuzzProof(f *testing.F) {
+	for _, s := range []string{
+		`{"text":"a","int":1}`, `{"text":"a"}`, `{"text":"a","int":1,"byte":255,"short":-1,"big":1,"yes":true,"real":1,"small":2.5}`,
+		`{"text":"a","int":1.0}`, `{"text":"a","int":1,"more":1}`, `{"text":null,"int":1}`, `{"text":"a","int":1,"byte":-1}`, `{"text":"a","int":1,"short":40000}`,
+	} {
+		f.Add(s)
+	}
+	s := New(mcp.Implementation{Name: "s", Version: "1"}, nil)
+	var schema jsontext.Value
+	r, err := s.input(&schema, reflect.TypeFor[plainKinds]())
+	if err != nil || !r.proves {
+		f.Fatalf("%v, proves %v", err, r.proves)
+	}
+	v, err := compileObject(schema, s.opts.Limits)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		args := jsontext.Value(s)
+		if !args.IsValid() || args.Kind() != '{' || args[0] != '{' {
+			return
+		}
+		var in plainKinds
+		_, fits := r.read(args, reflect.ValueOf(&in).Elem())
+		if err := v.check("arguments", args); fits && err != nil {
+			t.Fatalf("%s is taken, but %v", s, err)
+		}
+	})
+}
+
+// A type whose schema says more than its fields is always checked.
+func TestNoProof(t *testing.T) {
+	t.Parallel()
+	s := New(mcp.Implementation{Name: "s", Version: "1"}, nil)
+	for _, in := range []any{
+		struct {
+			A int `json:"a" jsonschema:"minimum=1"`
+		}{},
+		struct {
+			A string `json:"a" jsonschema:"enum=a|b"`
+		}{},
+		struct {
+			A []int `json:"a"`
+		}{},
+		struct {
+			A string `json:"a,omitzero" jsonschema:"default=x"`
+		}{},
+	} {
+		var schema jsontext.Value
+		if r, err := s.input(&schema, reflect.TypeOf(in)); err != nil || r.proves {
+			t.Errorf("%T: %v, proves %v", in, err, r != nil && r.proves)
 		}
 	}
 }

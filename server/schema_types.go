@@ -63,6 +63,7 @@ func (s *Server) input(schema *jsontext.Value, t reflect.Type) (*argumentReader,
 		return nil, err
 	}
 	r.codec, r.defaults = found.Codec, found.Defaults
+	r.follow(found)
 	switch {
 	case found.Type == "object":
 		*schema = found.Text

@@ -81,9 +81,10 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	if err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
-	tl, err := s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	var tl *tool
+	tl, err = s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
 		in := new(In)
-		if err := decodeArguments(reader, p.Arguments, in); err != nil {
+		if err := tl.arguments(reader, p.Arguments, in); err != nil {
 			return toolError(err), nil
 		}
 		out, err := fn(ctx, *in)
@@ -106,7 +107,7 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	if trusted {
 		tl.out = nil
 	}
-	tl.fresh = reflect.TypeFor[Out]() != resultType
+	tl.fresh, tl.checks = reflect.TypeFor[Out]() != resultType, true
 	return tl, nil
 }
 
@@ -135,16 +136,31 @@ func checkFields(schema jsontext.Value, t reflect.Type) error {
 	return nil
 }
 
-// decodeArguments decodes arguments that fit the schema. 30.0 and 3e1 are
-// integers for JSON Schema, though not for the decoder: they are rewritten when
-// it complains.
-func decodeArguments(r *argumentReader, args jsontext.Value, in any) error {
+// arguments checks arguments and decodes them into in, a pointer to zero. Where
+// reading them proves that they fit the schema there is no check.
+func (t *tool) arguments(r *argumentReader, args jsontext.Value, in any) error {
 	v := reflect.ValueOf(in).Elem()
+	if r.proves {
+		if _, fits := r.read(args, v); fits {
+			return nil
+		}
+		v.SetZero()
+	}
+	if err := t.in.check("arguments", args); err != nil {
+		return err
+	}
 	args = r.defaults.Fill(args)
-	if r.read(args, v) {
+	if read, _ := r.read(args, v); read {
 		return nil
 	}
 	v.SetZero()
+	return r.decode(args, in)
+}
+
+// decode decodes arguments that fit the schema by the JSON package. 30.0 and 3e1
+// are integers for JSON Schema, though not for the package: they are rewritten
+// when it complains.
+func (r *argumentReader) decode(args jsontext.Value, in any) error {
 	err := json.Unmarshal(args, in, r.codec...)
 	if err == nil {
 		return nil
@@ -153,7 +169,7 @@ func decodeArguments(r *argumentReader, args jsontext.Value, in any) error {
 	if !changed {
 		return decodeError("arguments", err)
 	}
-	v.SetZero()
+	reflect.ValueOf(in).Elem().SetZero()
 	if err := json.Unmarshal(plain, in, r.codec...); err != nil {
 		return decodeError("arguments", err)
 	}
