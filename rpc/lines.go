@@ -45,8 +45,8 @@ func NewLineStream(r io.Reader, w io.Writer, c io.Closer, lim Limits) Stream {
 const (
 	// One read takes in a burst of ordinary messages.
 	readBytes = 64 << 10
-	// What a large message has left behind is not kept.
-	keptBytes = 256 << 10
+	// The memory of a larger message is not used again.
+	keptBytes = 2 << 20
 	// Messages are written together up to this, which is what a pipe holds.
 	joinedBytes = 64 << 10
 	// A message above this is written by itself: copying it would take longer.

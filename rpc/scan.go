@@ -313,9 +313,15 @@ func (s *scanner) str(i int) (end int, escaped bool) {
 			return i + 1, escaped
 		case c == '\\':
 			escaped = true
-			i = s.escape(i)
+			if i+1 < len(b) && isShortEscape(b[i+1]) {
+				i += 2
+			} else {
+				i = s.escape(i)
+			}
 		case c < ' ':
 			return s.fail(i, "control character in a string"), escaped
+		case isPair(b, i):
+			i += 2
 		default:
 			i = s.runes(i)
 		}
@@ -337,17 +343,25 @@ func (s *scanner) runes(i int) int {
 	return i
 }
 
+// isShortEscape reports whether c makes an escape of two bytes.
+func isShortEscape(c byte) bool {
+	switch c {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return true
+	}
+	return false
+}
+
 // escape validates the escape at i. A surrogate must be the first half of a
 // pair and its second half must follow.
 func (s *scanner) escape(i int) int {
 	if i+1 >= len(s.b) {
 		return s.unexpected(len(s.b))
 	}
-	switch s.b[i+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	switch {
+	case isShortEscape(s.b[i+1]):
 		return i + 2
-	case 'u':
-	default:
+	case s.b[i+1] != 'u':
 		return s.fail(i, "unknown escape")
 	}
 	r := s.hex4(i + 2)

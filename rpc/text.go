@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -13,24 +14,46 @@ import (
 // replaced.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
+	dst = slices.Grow(dst, len(s)+len(s)/16+2)
 	for i := 0; ; {
-		end := plain(s, i)
+		end := sound(s, i)
 		dst = append(dst, s[i:end]...)
-		if end == len(s) {
+		switch {
+		case end == len(s):
 			return append(dst, '"')
+		case s[end] >= utf8.RuneSelf: // not UTF-8
+			dst = append(dst, "\ufffd"...)
+		default:
+			dst = appendEscape(dst, s[end])
 		}
-		if i = end; s[i] >= utf8.RuneSelf {
-			end = foreign(s, i)
-			if dst = append(dst, s[i:end]...); end == i { // not UTF-8
-				dst = append(dst, "\ufffd"...)
-				end++
-			}
-		} else {
-			dst = appendEscape(dst, s[i])
-			end++
-		}
-		i = end
+		i = end + 1
 	}
+}
+
+// sound returns the offset of the first byte at or after i that cannot stand in a
+// JSON string as it is.
+func sound(s string, i int) int {
+	for {
+		i = plain(s, i)
+		switch {
+		case i == len(s) || s[i] < utf8.RuneSelf:
+			return i
+		case isPair(s, i):
+			i += 2
+		default:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				return i
+			}
+			i += n
+		}
+	}
+}
+
+// isPair reports whether the character at i is one of the two bytes of most
+// alphabets.
+func isPair[T string | []byte](b T, i int) bool {
+	return b[i]-0xc2 <= 0xdf-0xc2 && i+1 < len(b) && b[i+1]&0xc0 == 0x80
 }
 
 // appendEscape appends c, which cannot stand in a string as it is.
@@ -75,7 +98,11 @@ func Unquote(v jsontext.Value) (string, bool) {
 		if size == 0 || size > len(v)-end {
 			return "", false
 		}
-		text.WriteRune(r)
+		if r < utf8.RuneSelf {
+			text.WriteByte(byte(r))
+		} else {
+			text.WriteRune(r)
+		}
 		i = end + size
 		end = quoted(v, i)
 	}
@@ -172,17 +199,4 @@ func special(v uint64) uint64 {
 	backslash := v ^ ones*'\\'
 	backslash = (backslash - ones) &^ backslash
 	return (v | control | quote | backslash) & tops
-}
-
-// foreign returns the offset behind the characters from i on that are not ASCII.
-// It stops at the first byte that is not UTF-8.
-func foreign(s string, i int) int {
-	for i < len(s) && s[i] >= utf8.RuneSelf {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
-			break
-		}
-		i += n
-	}
-	return i
 }

@@ -71,7 +71,11 @@ func readAll(r io.Reader, size int64) ([]byte, error) {
 			return b, err
 		}
 		if len(b) == cap(b) {
-			b = slices.Grow(b, len(b))
+			more := len(b)
+			if size > int64(len(b)) { // who has sent so much is trusted with eight times as much
+				more = int(min(size+1, 8*int64(len(b)))) - len(b)
+			}
+			b = slices.Grow(b, more)
 		}
 	}
 }

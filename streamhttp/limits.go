@@ -73,8 +73,9 @@ const (
 	// keepAliveWriteTime bounds the write of one comment: one goroutine writes
 	// them all, and a stuck client must not make the others silent.
 	keepAliveWriteTime = time.Second
-	// pooledBuffer is the biggest buffer that goes back to the pool.
-	pooledBuffer = 64 << 10
+	// pooledBuffer is the biggest buffer that goes back to the pool, which the
+	// collector empties: an image as Base64 fits.
+	pooledBuffer = 2 << 20
 	// shortAnswer is what net/http holds back until the handler has returned, so
 	// that it knows the length.
 	shortAnswer = 2 << 10

@@ -250,9 +250,8 @@ func (s *sseWriter) keepAlive() {
 // what a write costs: who sends more slowly loses nothing by waiting for it.
 const burstGap = 50 * time.Microsecond
 
-// burstBytes is how much of a burst waits before its sender does: half of what is
-// kept in the pool.
-const burstBytes = pooledBuffer / 2
+// burstBytes is how much of a burst waits before its sender does.
+const burstBytes = 32 << 10
 
 var buffers = sync.Pool{New: func() any { return new(make([]byte, 0, 1024)) }}
 
