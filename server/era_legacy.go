@@ -46,7 +46,7 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 	version := mcp.Negotiate(p.ProtocolVersion)
 	client, capabilities := p.ClientInfo, p.Capabilities
 	f := s.features.Load()
-	sub := s.hub.newSubscriber(sessionFilter(&f.capabilities), s.opts.Limits)
+	sub := newSubscriber(sessionFilter(&f.capabilities), s.opts.Limits)
 	sub.deliver = func() { ss.deliver(sub) }
 
 	ss.mu.Lock()
@@ -63,7 +63,6 @@ func (ss *session) initialize(c *Call, p *mcp.InitializeParams) (any, error) {
 	s.hub.join(sub)
 	if ss.ctx.Err() != nil { // the connection ended, and end did not see sub
 		s.hub.leave(sub)
-		sub.close()
 	}
 	if r, ok := version.Revision(); ok {
 		ss.conn.AllowBatch(r.Batch)

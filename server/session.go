@@ -187,7 +187,6 @@ func (ss *session) forget() {
 	sub := ss.sub
 	ss.mu.Unlock()
 	if sub != nil {
-		s.hub.leave(sub)
-		ss.unsubscribed(context.WithoutCancel(ss.ctx), sub.close()...)
+		ss.unsubscribed(context.WithoutCancel(ss.ctx), s.hub.leave(sub)...)
 	}
 }
