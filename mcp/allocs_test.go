@@ -25,7 +25,7 @@ func TestHotReadingAllocations(t *testing.T) { //nolint:paralleltest // it count
 	req := &rpc.Request{Params: jsontext.Value(modernCall)}
 	allocations(t, 2, func() {
 		var p CallToolParams
-		if err := DecodeParams(req, &p); err != nil {
+		if err := DecodeParams(req, &p, nil); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -31,7 +31,7 @@ func TestContentErrors(t *testing.T) {
 		{`{"content":[{"type":"text","text":"a","type":"image"}]}`, "duplicate"},
 	}
 	for _, tt := range tests {
-		err := mcp.DecodeParams(&rpc.Request{Params: jsontext.Value(tt.text)}, new(mcp.CallToolResult))
+		err := mcp.DecodeParams(&rpc.Request{Params: jsontext.Value(tt.text)}, new(mcp.CallToolResult), nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.text, err, tt.want)
 		}

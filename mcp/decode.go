@@ -17,13 +17,16 @@ import (
 //
 // The Meta of params of a client's request has what the caller put there: what the
 // modern era puts there is read by [RequestMeta.Read].
-func DecodeParams(req *rpc.Request, v any) error {
+//
+// meta is what was read of the request, if anything was: it saves looking for what
+// is not there.
+func DecodeParams(req *rpc.Request, v any, meta *RequestMeta) error {
 	params := req.Params
 	if len(params) == 0 {
 		params = jsontext.Value("{}")
 	}
 	if f, ok := v.(fastReader); ok {
-		if params.Kind() == '{' && f.readFast(req) {
+		if params.Kind() == '{' && f.readFast(req, meta) {
 			return nil
 		}
 		reflect.ValueOf(v).Elem().SetZero()

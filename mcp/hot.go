@@ -21,7 +21,7 @@ import (
 // A fastReader reads the usual form of its params. It reports false for any
 // other, and for what has errors; it may have changed then.
 type fastReader interface {
-	readFast(req *rpc.Request) bool
+	readFast(req *rpc.Request, meta *RequestMeta) bool
 }
 
 // readFast reads the _meta of a request (2026-07-28, basic, _meta).
@@ -96,7 +96,8 @@ func (i *Implementation) readFast(v jsontext.Value) bool {
 }
 
 // readFast implements fastReader.
-func (p *CallToolParams) readFast(req *rpc.Request) (ok bool) {
+func (p *CallToolParams) readFast(req *rpc.Request, meta *RequestMeta) (ok bool) {
+	nothing := meta != nil && meta.Extra == nil && meta.ProgressToken.IsZero()
 	for name, v := range req.Members() {
 		switch string(name) {
 		case "name":
@@ -105,7 +106,9 @@ func (p *CallToolParams) readFast(req *rpc.Request) (ok bool) {
 			p.Arguments, ok = v, true
 		case "_meta":
 			ok = v.Kind() == '{'
-			p.Meta = readMeta(v)
+			if !nothing {
+				p.Meta = readMeta(v)
+			}
 		default:
 			ok = false // answers, a task, what no revision has
 		}
@@ -188,6 +191,13 @@ func (r *CallToolResult) AppendJSON(b []byte) ([]byte, error) {
 
 func (m Meta) appendJSON(b []byte) ([]byte, error) {
 	b = append(b, '{')
+	if len(m) == 1 {
+		for key, v := range m {
+			b = append(rpc.AppendString(b, key), ':')
+			b, err := rpc.AppendValue(b, v)
+			return append(b, '}'), err
+		}
+	}
 	var few [4]string
 	keys := slices.AppendSeq(few[:0], maps.Keys(m))
 	slices.Sort(keys)

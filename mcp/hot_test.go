@@ -37,7 +37,7 @@ func FuzzHotReading(f *testing.F) {
 		same := cmp.Options{cmp.Comparer(sameJSON), cmp.AllowUnexported(rpc.ID{})}
 
 		var fast, slow CallToolParams
-		fastErr, slowErr := DecodeParams(req, &fast), json.Unmarshal(params, &slow)
+		fastErr, slowErr := DecodeParams(req, &fast, nil), json.Unmarshal(params, &slow)
 		slow.Meta.strip()
 		if (fastErr == nil) != (slowErr == nil) {
 			t.Fatalf("%s: fast %v, slow %v", b, fastErr, slowErr)
@@ -66,6 +66,12 @@ func FuzzHotReading(f *testing.F) {
 		}
 		if diff := cmp.Diff(p.Meta, meta, same); slowErr == nil && diff != "" {
 			t.Errorf("%s: (-slow +fast)\n%s", b, diff)
+		}
+		var again CallToolParams
+		if metaErr == nil && DecodeParams(req, &again, &meta) == nil {
+			if diff := cmp.Diff(fast, again, same); diff != "" {
+				t.Errorf("%s: (-without meta +with it)\n%s", b, diff)
+			}
 		}
 	})
 }
@@ -177,7 +183,7 @@ func BenchmarkReadCallToolParams(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var p CallToolParams
-		if err := DecodeParams(req, &p); err != nil {
+		if err := DecodeParams(req, &p, nil); err != nil {
 			b.Fatal(err)
 		}
 		var m RequestMeta

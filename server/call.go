@@ -108,7 +108,7 @@ func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) 
 		c.Method = &row
 	}
 	c.ctx = callContext{ctx, c}
-	if err := c.meta.Read(req); err != nil {
+	if err := ss.server.metas.read(req, &c.meta); err != nil {
 		return nil, err
 	}
 	c.era = eraOf(&c.meta)

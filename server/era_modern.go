@@ -158,7 +158,7 @@ func (c *Call) binding(ctx context.Context) []byte {
 		principal = f(ctx, c.req)
 	}
 	// Decoded again: the handler may have changed what it was given.
-	params, err := methods[c.req.Method].decode(c.req)
+	params, err := methods[c.req.Method].decode(c.req, &c.meta)
 	if err != nil {
 		params = nil
 	}

@@ -28,7 +28,7 @@ func (s *Server) HandleMethod(name string, h MethodHandler) error {
 	}
 	m := &method{
 		row:    mcp.Method{Name: name},
-		decode: func(req *rpc.Request) (any, error) { return req.Params, nil },
+		decode: func(req *rpc.Request, _ *mcp.RequestMeta) (any, error) { return req.Params, nil },
 		handle: func(ctx context.Context, c *Call) (any, error) {
 			res, err := h(ctx, c.req)
 			if err != nil {

@@ -108,7 +108,7 @@ func checkDefinition(kind, key string, def any) error {
 // method is what answers one method.
 type method struct {
 	row    mcp.Method
-	decode func(req *rpc.Request) (any, error)
+	decode func(req *rpc.Request, meta *mcp.RequestMeta) (any, error)
 	handle Handler
 	// fixed: the result follows from the features, the revision and the cursor.
 	fixed bool
@@ -117,9 +117,9 @@ type method struct {
 // on makes a method of a function with typed params.
 func on[P any](handle func(ctx context.Context, c *Call, p *P) (any, error)) *method {
 	return &method{
-		decode: func(req *rpc.Request) (any, error) {
+		decode: func(req *rpc.Request, meta *mcp.RequestMeta) (any, error) {
 			p := new(P)
-			if err := mcp.DecodeParams(req, p); err != nil {
+			if err := mcp.DecodeParams(req, p, meta); err != nil {
 				return nil, err
 			}
 			return p, nil

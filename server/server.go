@@ -89,6 +89,7 @@ type Server struct {
 	sealer   *sealer
 	hub      *hub
 
+	metas    metaCache
 	requests gate // requests under way
 	workers  gate // goroutines that deliver notifications and run callbacks
 

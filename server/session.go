@@ -87,7 +87,7 @@ func (s *Server) handle(ctx context.Context, c *Call) (any, error) {
 	}
 	c.handle = m.handle
 	var err error
-	if c.Params, err = m.decode(c.req); err != nil {
+	if c.Params, err = m.decode(c.req, &c.meta); err != nil {
 		return nil, err
 	}
 	if p, ok := c.Params.(mcp.AnyParams); ok {
