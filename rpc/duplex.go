@@ -117,6 +117,9 @@ func NewDuplex(ctx context.Context, s Stream, b Binder, opts *DuplexOptions) *Du
 	if d.burst, _ = d.s.(burster); d.burst != nil {
 		d.burst.onLost(d.end)
 	}
+	if c, ok := d.s.(courier); ok {
+		c.onResponse(d.calls.Deliver)
+	}
 	d.look.init(d)
 	d.refusals.room = make(chan struct{}, 1)
 	d.ctx, d.cancel = context.WithCancelCause(context.WithoutCancel(ctx))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // pipeMessages is how many messages are under way in a [Pipe] before a Write
@@ -20,14 +21,39 @@ func Pipe() (Stream, Stream) {
 	return &pipe{in: ba, out: ab}, &pipe{in: ab, out: ba}
 }
 
-type pipe struct{ in, out *halfPipe }
+type pipe struct {
+	in, out *halfPipe
+	read    bool // a message was read since the last Read began; only Read uses it
+}
 
 // A halfPipe goes one way.
 type halfPipe struct {
 	texts  chan []byte
 	once   sync.Once
 	closed chan struct{} // by either end
+
+	// Whoever writes a response hands it to the call that waits, where nothing is
+	// under way that must come before it: that saves waking the reader.
+	deliver atomic.Pointer[func(*Response) bool]
+	pending atomic.Int64 // messages that the reader has not done with
 }
+
+// direct hands over a response and reports whether that was done.
+func (h *halfPipe) direct(text []byte) bool {
+	f := h.deliver.Load()
+	if f == nil || h.pending.Load() > 0 {
+		return false
+	}
+	m, _ := Decode(text, Limits{})
+	res, ok := m.(*Response)
+	return ok && (*f)(res)
+}
+
+// A courier is a Stream that may hand a response to whoever waits for it without
+// its being read: deliver reports whether somebody did.
+type courier interface{ onResponse(deliver func(*Response) bool) }
+
+func (p *pipe) onResponse(deliver func(*Response) bool) { p.in.deliver.Store(&deliver) }
 
 func newHalfPipe() *halfPipe {
 	return &halfPipe{texts: make(chan []byte, pipeMessages), closed: make(chan struct{})}
@@ -36,21 +62,33 @@ func newHalfPipe() *halfPipe {
 func (h *halfPipe) close() { h.once.Do(func() { close(h.closed) }) }
 
 func (p *pipe) Read(ctx context.Context) (Message, error) {
+	if p.read { // the reader is done with that one
+		p.in.pending.Add(-1)
+	}
+	b, err := p.next(ctx)
+	if p.read = err == nil; !p.read {
+		return nil, err
+	}
+	return Decode(b, Limits{})
+}
+
+// next waits for the text of a message.
+func (p *pipe) next(ctx context.Context) ([]byte, error) {
 	select {
 	case b := <-p.in.texts:
-		return Decode(b, Limits{})
+		return b, nil
 	default:
 	}
 	select {
 	case b := <-p.in.texts:
-		return Decode(b, Limits{})
+		return b, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-p.in.closed:
 	}
 	select {
 	case b := <-p.in.texts: // written before the end
-		return Decode(b, Limits{})
+		return b, nil
 	default:
 		return nil, io.EOF
 	}
@@ -68,19 +106,26 @@ func (p *pipe) Write(ctx context.Context, m Message) error {
 		return ErrClosed
 	default:
 	}
+	if _, ok := m.(*Response); ok && p.out.direct(b) {
+		return encodeErr
+	}
+	p.out.pending.Add(1)
 	select {
 	case p.out.texts <- b: // as a rule: nobody has to know when ctx ends
 		return encodeErr
 	default:
 	}
+	var err error
 	select {
 	case p.out.texts <- b:
 		return encodeErr
 	case <-p.out.closed:
-		return ErrClosed
+		err = ErrClosed
 	case <-ctx.Done():
-		return ctx.Err()
+		err = ctx.Err()
 	}
+	p.out.pending.Add(-1)
+	return err
 }
 
 func (p *pipe) Close() error {
