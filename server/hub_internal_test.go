@@ -95,7 +95,7 @@ func walk(t *testing.T, rnd *rand.Rand) {
 			want("a list", scanned(subs, func(s *subscriber) bool { return s.lists&l != 0 }))
 		case 5:
 			u := uri()
-			h.updated(note{method: mcp.NotificationResourceUpdated, uri: u})
+			h.updated(note{uri: u})
 			want("a resource", scanned(subs, func(s *subscriber) bool { return slices.Contains(s.watched(), u) }))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/mcp"
@@ -173,7 +172,7 @@ func (s *subscriber) take() []note {
 	var notes []note
 	for _, n := range listNotifications {
 		if s.ready&n.list != 0 {
-			notes = append(notes, note{method: n.method, params: jsontext.Value("{}")})
+			notes = append(notes, note{req: &rpc.Request{Method: n.method, Params: jsontext.Value("{}")}})
 		}
 	}
 	for _, n := range s.queue {
@@ -185,25 +184,23 @@ func (s *subscriber) take() []note {
 	return notes
 }
 
-// note is a notification to be sent. Its params are encoded once, however many
-// it is sent to.
+// note is a notification to be sent.
 type note struct {
-	method string
-	uri    string         // that it is of, where it is of a resource
-	params jsontext.Value // an object without _meta
+	req *rpc.Request // encoded once, however many it is sent to; params are an object without _meta
+	uri string       // that it is of, where it is of a resource
 }
 
 func newNote(method string, params any) (note, error) {
-	b, err := json.Marshal(params)
-	return note{method: method, params: b}, err
+	req, err := rpc.NewRequest(method, params)
+	return note{req: req}, err
 }
 
-// of returns the params for one subscription, whose ID they carry.
-func (n note) of(id rpc.ID) jsontext.Value {
+// of returns the notification for one subscription, whose ID it carries.
+func (n note) of(id rpc.ID) *rpc.Request {
 	meta := `{"_meta":{"` + mcp.MetaSubscriptionID + `":` + id.String() + `}`
-	b := make(jsontext.Value, 0, len(meta)+len(n.params)+1)
-	if b = append(b, meta...); len(n.params) > len("{}") {
+	b := make(jsontext.Value, 0, len(meta)+len(n.req.Params)+1)
+	if b = append(b, meta...); len(n.req.Params) > len("{}") {
 		b = append(b, ',')
 	}
-	return append(b, n.params[1:]...)
+	return &rpc.Request{Method: n.req.Method, Params: append(b, n.req.Params[1:]...)}
 }

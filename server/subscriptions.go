@@ -37,9 +37,8 @@ func (ss *session) deliver(sub *subscriber) {
 		defer ss.server.workers.leave()
 		for notes := sub.take(); notes != nil; notes = sub.take() {
 			for _, n := range notes {
-				req := &rpc.Request{Method: n.method, Params: n.params}
-				if err := ss.conn.Notify(ss.ctx, req); err != nil {
-					ss.log().Debug("an event was not delivered", "method", n.method, "error", err)
+				if err := ss.conn.Notify(ss.ctx, n.req); err != nil {
+					ss.log().Debug("an event was not delivered", "method", n.req.Method, "error", err)
 				}
 			}
 		}
@@ -208,7 +207,7 @@ func (c *Call) event(ctx context.Context, n note) error {
 	if c.over {
 		return errOver
 	}
-	return c.peer.Notify(ctx, &rpc.Request{Method: n.method, Params: n.of(c.req.ID)})
+	return c.peer.Notify(ctx, n.of(c.req.ID))
 }
 
 // listened ends a subscription from this side. On a shared channel two pages

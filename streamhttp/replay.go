@@ -146,13 +146,25 @@ func (r *ring) pop() int {
 	return size
 }
 
+func (r *ring) slot(i int) storedEvent { return r.slots[(r.first+i)%len(r.slots)] }
+
 // after returns the events of a stream behind seq, the oldest first.
-func (r *ring) after(stream, seq uint64) (found []Event) {
+func (r *ring) after(stream, seq uint64) []Event {
+	wanted := func(e storedEvent) bool { return e.stream == stream && e.seq > seq }
+	n, size := 0, 0
+	for i := range r.n {
+		if e := r.slot(i); wanted(e) {
+			n, size = n+1, size+e.size
+		}
+	}
+	found, data := make([]Event, 0, n), make([]byte, 0, size)
 	at := r.begin
 	for i := range r.n {
-		e := r.slots[(r.first+i)%len(r.slots)]
-		if e.stream == stream && e.seq > seq {
-			found = append(found, Event{e.seq, r.read(make([]byte, 0, e.size), at, e.size)})
+		e := r.slot(i)
+		if wanted(e) {
+			from := len(data)
+			data = r.read(data, at, e.size)
+			found = append(found, Event{e.seq, data[from:len(data):len(data)]})
 		}
 		at += e.size
 	}

@@ -146,6 +146,15 @@ func (s *sseWriter) raw(b []byte) error {
 	return nil
 }
 
+// batch sends events that are ready for the wire at once. It is for who has
+// gathered all that there is: nothing is to be won by waiting for more.
+func (s *sseWriter) batch(b []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = false
+	return s.now(b, s.limit)
+}
+
 // now writes b at once, behind what is pending. The caller holds mu.
 func (s *sseWriter) now(b []byte, limit time.Duration) error {
 	for s.burst {

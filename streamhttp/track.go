@@ -2,6 +2,7 @@ package streamhttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 
@@ -37,15 +38,18 @@ func (s *session) push(ctx context.Context, m *rpc.Request) error {
 		return rpc.ErrClosed
 	}
 	defer s.leave()
-	data, err := rpc.AppendMessage(nil, m)
+	buf := getBuffer()
+	defer putBuffer(buf)
+	data, err := rpc.AppendMessage((*buf)[:0], m)
 	if err != nil {
 		return err
 	}
+	*buf = data
 	_, err = s.add(ctx, listening, data)
 	return err
 }
 
-// add keeps an event and wakes who reads its stream. The event keeps data.
+// add keeps a copy of an event and wakes who reads its stream.
 func (s *session) add(ctx context.Context, stream uint64, data []byte) (uint64, error) {
 	seq, err := s.h.opt.Events.Append(context.WithoutCancel(ctx), s.id, stream, data)
 	if err != nil {
@@ -162,15 +166,16 @@ func (s *session) detach(t *track, rd *reader) {
 	t.notify()
 }
 
-// take moves the stream's cursor to an event and reports whether rd is to write
-// it: each message goes to one reader only (spec 3.2, Multiple streams).
-func (s *session) take(t *track, rd *reader, seq uint64) bool {
+// take moves the stream's cursor from one event to another and reports whether
+// rd is to write what is between: each message goes to one reader only (spec 3.2,
+// Multiple streams), and another may have had its turn since rd looked.
+func (s *session) take(t *track, rd *reader, from, to uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !t.current(rd) {
+	if !t.current(rd) || t.cursor != from {
 		return false
 	}
-	t.cursor = seq
+	t.cursor = to
 	return true
 }
 
@@ -209,20 +214,34 @@ func (s *session) feed(ctx context.Context, t *track, rd *reader, out *sseWriter
 	}
 }
 
-// copyEvents writes the kept events behind cursor.
+// copyEvents writes the kept events behind cursor, as many at once as a burst
+// may have.
 func (s *session) copyEvents(ctx context.Context, t *track, rd *reader, out *sseWriter, cursor uint64) error {
+	buf := getBuffer()
+	defer putBuffer(buf)
+	text, last := (*buf)[:0], cursor
+	var failed error
 	for e, err := range s.h.opt.Events.After(ctx, s.id, t.id, cursor) {
-		if err != nil {
-			return err
+		if failed = err; err != nil {
+			break
 		}
-		if !s.take(t, rd, e.Seq) {
-			return nil
+		if len(text) >= burstBytes {
+			if !s.take(t, rd, cursor, last) {
+				return nil
+			}
+			if err := out.batch(text); err != nil {
+				return err
+			}
+			text, cursor = text[:0], last
 		}
-		if err := out.write(event{id: s.eventID(t.id, e.Seq), data: e.Data}); err != nil {
-			return err
-		}
+		item := event{id: s.eventID(t.id, e.Seq), data: e.Data}
+		text, last = item.append(text), e.Seq
+		*buf = text
 	}
-	return nil
+	if len(text) > 0 && s.take(t, rd, cursor, last) {
+		return errors.Join(out.batch(text), failed)
+	}
+	return failed
 }
 
 // eventID returns the ID of an event, where the revision has them.
