@@ -51,7 +51,9 @@ func (h *halfPipe) direct(text []byte) bool {
 
 // A courier is a Stream that may hand a response to whoever waits for it without
 // its being read: deliver reports whether somebody did.
-type courier interface{ onResponse(deliver func(*Response) bool) }
+type courier interface {
+	onResponse(deliver func(*Response) bool)
+}
 
 func (p *pipe) onResponse(deliver func(*Response) bool) { p.in.deliver.Store(&deliver) }
 
