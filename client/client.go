@@ -76,6 +76,13 @@ type Options struct {
 	Sample func(context.Context, *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 	// SampleTools says that Sample takes tools.
 	SampleTools bool
+	// ReviewSampleRequest shows a person what a server asks the model, before Sample
+	// gets it, and ReviewSampleResult shows what the model said, before the server
+	// gets it (spec: client/sampling, user interaction). They may change what
+	// they get. An error refuses: [ErrRejected] tells the server that the user
+	// said no, another is as one of Sample. Nil lets everything through.
+	ReviewSampleRequest func(context.Context, *mcp.CreateMessageParams) error
+	ReviewSampleResult  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
 
 	// Roots returns the directories that the server may work in. Call
 	// [Client.RootsChanged] when they change.

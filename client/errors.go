@@ -20,6 +20,10 @@ var ErrTimeout = errors.New("client: the server did not answer in time")
 // many rounds of input_required.
 var ErrNotEnding = errors.New("client: the server does not come to an end")
 
+// ErrRejected is what Options.ReviewSampleRequest and Options.ReviewSampleResult return, and
+// Options.Sample may, when the user rejects the request of a server.
+var ErrRejected = errors.New("client: the user rejected the request of the server")
+
 // errStuck is what Close returns when it gave up waiting.
 var errStuck = errors.New("client: close: a callback or the transport does not return")
 

@@ -195,14 +195,28 @@ func (c *Client) sample(ctx context.Context, params jsontext.Value) (any, error)
 	if !c.opts.SampleTools && (len(p.Tools) > 0 || p.ToolChoice != nil) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "tools in %s were not declared", mcp.MethodCreateMessage)
 	}
-	res, err := c.opts.Sample(ctx, p)
+	res, err := c.reviewed(ctx, p)
+	if errors.Is(err, ErrRejected) || err == nil && res == nil {
+		return nil, rpc.Errorf(mcp.CodeUserRejected, "the user rejected the sampling request")
+	}
 	if err != nil {
 		return nil, err
 	}
-	if res == nil {
-		return nil, rpc.Errorf(mcp.CodeUserRejected, "the user rejected the sampling request")
-	}
 	return res, nil
+}
+
+// reviewed samples, with a person in front and behind.
+func (c *Client) reviewed(ctx context.Context, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	if c.opts.ReviewSampleRequest != nil {
+		if err := c.opts.ReviewSampleRequest(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	res, err := c.opts.Sample(ctx, p)
+	if err != nil || res == nil || c.opts.ReviewSampleResult == nil {
+		return res, err
+	}
+	return res, c.opts.ReviewSampleResult(ctx, p, res)
 }
 
 func (c *Client) listRoots(ctx context.Context) (any, error) {

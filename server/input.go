@@ -41,6 +41,8 @@ type Question struct {
 	method string
 	params any
 	need   mcp.ClientCapabilities
+	// check says what is wrong with the question itself. Nil = nothing can be.
+	check  func() error
 	accept func(c *Call, answer jsontext.Value) error
 }
 
@@ -50,6 +52,8 @@ func ElicitQuestion(key string, p *mcp.ElicitParams, res *mcp.ElicitResult) Ques
 	q.need.Elicitation = &mcp.ElicitationCapability{Form: &mcp.Support{}}
 	if p.Mode == mcp.ElicitURL {
 		q.need.Elicitation = &mcp.ElicitationCapability{URL: &mcp.Support{}}
+	} else {
+		q.check = func() error { return mcp.CheckForm(p.RequestedSchema) }
 	}
 	q.accept = func(c *Call, answer jsontext.Value) error {
 		*res = mcp.ElicitResult{}
@@ -121,6 +125,7 @@ func checkElicited(c *Call, key string, p *mcp.ElicitParams, res *mcp.ElicitResu
 	if p.Mode == mcp.ElicitURL || len(p.RequestedSchema) == 0 {
 		return nil
 	}
+	p, _ = mcp.Downgrade(c.Version, p).(*mcp.ElicitParams) // as the client got it
 	v, err := compile(p.RequestedSchema, c.session.server.opts.Limits)
 	if err != nil {
 		return nil //nolint:nilerr // our own mistake, which the client cannot put right
@@ -246,6 +251,11 @@ func (c *Call) take(qs []Question) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range qs {
+		if q.check != nil {
+			if err := q.check(); err != nil {
+				return fmt.Errorf("server: the question %q: %w", q.Key, err)
+			}
+		}
 		if c.keys[q.Key] {
 			return fmt.Errorf("server: the key %q was used before in this run of the handler: give each question its own, such as %q",
 				q.Key, q.Key+"-2")

@@ -90,8 +90,9 @@ type Server struct {
 	hub      *hub
 
 	metas    metaCache
-	requests gate // requests under way
-	workers  gate // goroutines that deliver notifications and run callbacks
+	forms    sync.Map // *typedForm by reflect.Type
+	requests gate     // requests under way
+	workers  gate     // goroutines that deliver notifications and run callbacks
 
 	listeners quota // subscriptions/listen requests under way
 
