@@ -116,6 +116,9 @@ type Options struct {
 	// Output says what happens when structured content breaks a tool's output
 	// schema. Zero is WarnOutput.
 	Output OutputCheck
+	// OneOf lists the types behind the interfaces that results of [CallTool]
+	// have; see the function of this name.
+	OneOf []Alternatives
 	// AuthKey names the authorization that requests are sent with, where that
 	// changes during the life of the client. Results that are private to one
 	// are not served from the cache to another. Nil means that it is one.
@@ -138,6 +141,7 @@ type Client struct {
 	start        time.Time // see now
 	cache        *cache
 	tools        *toolBook
+	codecs       codecs
 	handlers     chan struct{} // room for Limits.Handlers
 
 	conn     atomic.Pointer[rpc.Conn]
@@ -193,6 +197,7 @@ func newClient(opts *Options) *Client {
 	c.infoJSON = c.mustEncode(o.Info)
 	c.cache = newCache(o.Limits)
 	c.tools = newToolBook(o.Limits)
+	c.codecs.set(o.OneOf)
 	c.handlers = make(chan struct{}, o.Limits.Handlers)
 	c.cancels = make(chan struct{}, cancelsAtOnce)
 	c.ctx, c.stop = context.WithCancel(context.Background())

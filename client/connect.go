@@ -21,6 +21,11 @@ func Connect(ctx context.Context, d rpc.Dialer, opts *Options) (*Client, error) 
 		if err := checkLevel(opts.LogLevel); err != nil {
 			return nil, err
 		}
+		for _, a := range opts.OneOf {
+			if err := a.list.Check(); err != nil {
+				return nil, fmt.Errorf("client: Options.OneOf: %w", err)
+			}
+		}
 	}
 	c := newClient(opts)
 	err := c.connect(ctx, d)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -56,8 +57,9 @@ func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams
 
 // CallTool calls a tool with args, which are encoded as JSON, and decodes what
 // it returns into Out: the structured content or, where there is none, the
-// text. Out may also be *mcp.CallToolResult, []mcp.Content or string. A tool
-// that failed is a [*ToolError].
+// text. Out may also be *mcp.CallToolResult, []mcp.Content or string. A
+// [net/url.URL] in either is a string, and Out may have interfaces that
+// [Options.OneOf] lists. A tool that failed is a [*ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (Out, error) {
 	var x struct {
 		operation
@@ -66,7 +68,7 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, args any, op
 	}
 	x.params.Name = name
 	if args != nil {
-		raw, err := json.Marshal(args)
+		raw, err := json.Marshal(args, c.codecs.writing(reflect.TypeOf(args))...)
 		if err != nil {
 			return x.out, fmt.Errorf("client: encode arguments of %s: %w", name, err)
 		}
@@ -79,11 +81,11 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, args any, op
 	if res.IsError {
 		return x.out, &ToolError{Tool: name, Result: res}
 	}
-	err = decodeOutput(name, res, &x.out)
+	err = c.decodeOutput(name, res, &x.out)
 	return x.out, err
 }
 
-func decodeOutput(name string, res *mcp.CallToolResult, out any) error {
+func (c *Client) decodeOutput(name string, res *mcp.CallToolResult, out any) error {
 	switch out := out.(type) {
 	case **mcp.CallToolResult:
 		*out = res
@@ -104,7 +106,7 @@ func decodeOutput(name string, res *mcp.CallToolResult, out any) error {
 	if len(raw) == 0 { // a server of the time before structured content
 		raw = jsontext.Value(textOf(res.Content))
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := json.Unmarshal(raw, out, c.codecs.reading(reflect.TypeOf(out).Elem())...); err != nil {
 		return fmt.Errorf("client: decode the result of tool %s: %w", name, err)
 	}
 	return nil

@@ -102,7 +102,7 @@ func (in *inference) describeUnion(f *found, u *union) error {
 func (in *inference) codec(defs object) ([]json.Options, error) {
 	if !in.Input {
 		if in.urls {
-			return []json.Options{json.WithMarshalers(writeURL())}, nil
+			return URLs(false), nil
 		}
 		return nil, nil
 	}
@@ -145,6 +145,15 @@ func (u *union) pick(v jsontext.Value, o json.Options) (any, error) {
 		return to.Elem().Interface(), nil
 	}
 	return nil, fmt.Errorf("fits no type behind %s", u.of)
+}
+
+// URLs returns a codec for types of which nothing is known but that a URL may be
+// in them.
+func URLs(input bool) []json.Options {
+	if input {
+		return []json.Options{json.WithUnmarshalers(readURL())}
+	}
+	return []json.Options{json.WithMarshalers(writeURL())}
 }
 
 // The JSON package would write a URL as an object of its parts.
