@@ -272,10 +272,9 @@ func (c *converter) compileChoices(defs jsonObject) error {
 // lookUp follows a JSON Pointer as it stands in a URI; nil = there is nothing.
 func lookUp(v jsontext.Value, pointer string) jsontext.Value {
 	for pointer != "" {
-		var token string
-		token, pointer, _ = strings.Cut(pointer[1:], "/")
-		if pointer != "" || strings.HasSuffix(token, "/") {
-			pointer = "/" + pointer
+		token, rest, more := strings.Cut(pointer[1:], "/")
+		if pointer = rest; more {
+			pointer = "/" + rest
 		}
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(percentDecoded(token))
 		switch v.Kind() {

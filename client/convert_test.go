@@ -413,3 +413,33 @@ func schemaIn(t *testing.T, definitions jsontext.Value) map[string]any {
 	}
 	return map[string]any{"type": "object"}
 }
+
+// FuzzConvertTools has no schema, call or result of a stranger do harm: what is
+// written is JSON, and arguments are an object.
+func FuzzConvertTools(f *testing.F) {
+	f.Add(`{"type":"object","properties":{"$a":{"$ref":"#/properties/b"},"b":{"oneOf":[{"type":"null"}]}}}`, `{"_a_0":null}`)
+	f.Add(`{"$ref":"#"}`, `{"arguments":{}}`)
+	f.Add(`{"allOf":[{"$ref":"#/allOf/0"}]}`, `{"arguments":{"a":[null]}}`)
+	f.Add(`{"type":"object","properties":{"":{"items":[true],"enum":[null,{}]}},"dependencies":{"a":7}}`, `[]`)
+	f.Add(`{"type":"object","properties":{"a":{"anyOf":[{"const":1},{"type":"object","properties":{"b":{"type":"string"}}}]}},"additionalProperties":false}`, `{"a":{"b":null}}`)
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		for _, format := range formats() {
+			for _, strict := range []bool{false, true} {
+				m, err := client.ConvertTools(format, []mcp.Tool{toolOf("t", schema)}, &client.ConvertOptions{Strict: strict})
+				if !m.Definitions().IsValid() {
+					t.Fatalf("%s: %q: %s", format, schema, m.Definitions())
+				}
+				if err != nil {
+					continue
+				}
+				calls, err := m.Calls(callOf(format, "t", args))
+				if err != nil || len(calls) != 1 || calls[0].Err != nil {
+					continue
+				}
+				if got := calls[0].Params.Arguments; !got.IsValid() || got.Kind() != '{' {
+					t.Fatalf("%s: %q: %q became %s", format, schema, args, got)
+				}
+			}
+		}
+	})
+}
