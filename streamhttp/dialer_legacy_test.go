@@ -119,6 +119,11 @@ func TestSession(t *testing.T) {
 			t.Errorf("%s: %v", what, h)
 		}
 	}
+	for _, p := range f.seen("POST") {
+		if got := p.Header.Get("Accept"); got != "application/json, text/event-stream" {
+			t.Errorf("%s: POST with Accept %q", p.Method, got)
+		}
+	}
 	if h := f.seen("GET")[0].Header; h.Get("Accept") != sseType || h.Get("Content-Type") != "" {
 		t.Errorf("GET with Accept %q, Content-Type %q", h.Get("Accept"), h.Get("Content-Type"))
 	}

@@ -479,6 +479,8 @@ func TestCheckOrder(t *testing.T) {
 		{"modern unknown method", "", modernBody("no/such"), modernHeaders("no/such"), 404, -32601},
 		{"modern unknown method in a session", "", modernBody("no/such"), modernHeaders("no/such", "Mcp-Session-Id", s06), 404, -32601},
 		{"modern notification", "", `{"jsonrpc":"2.0","method":"n","params":{` + meta + `}}`, []string{"Mcp-Protocol-Version", "2026-07-28"}, 202, 0},
+		{"modern notification, bad params", "", `{"jsonrpc":"2.0","method":"n","params":[]}`, []string{"Mcp-Protocol-Version", "2026-07-28"}, 400, -32600},
+		{"legacy notification, unknown session", "", `{"jsonrpc":"2.0","method":"notifications/unknown"}`, []string{"Mcp-Session-Id", "nope"}, 404, -32600},
 		{"listen needs SSE", "", modernBody("subscriptions/listen"), modernHeaders("subscriptions/listen", "Accept", "application/json"), 406, -32600},
 	}
 	for _, tt := range tests {

@@ -320,6 +320,12 @@ func TestListeningStream(t *testing.T) {
 	if m := d.message(); m.Method != "fourth" {
 		t.Errorf("got %+v", m)
 	}
+	s.do(http.MethodDelete, "", "Mcp-Session-Id", id)
+	for e, ok := a.next(); ok; e, ok = a.next() {
+		if strings.Contains(e.data, `"second"`) || strings.Contains(e.data, `"fourth"`) {
+			t.Errorf("told on two streams: %+v", e)
+		}
+	}
 }
 
 func TestReverseCallOnTheListeningStream(t *testing.T) {

@@ -29,6 +29,10 @@ func realServer() *server.Server {
 		}
 		return "hello " + in.Name, nil
 	})
+	server.AddTool(s, mcp.Tool{Name: "ask"}, func(ctx context.Context, _ map[string]string) (string, error) {
+		_, err := server.CallFrom(ctx).Roots(ctx, "roots")
+		return "", err
+	})
 	server.AddTool(s, mcp.Tool{Name: "poll"}, func(ctx context.Context, _ struct{}) (string, error) {
 		if err := server.CallFrom(ctx).ClosePoll(time.Millisecond); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			return "", err
@@ -56,6 +60,10 @@ func TestRealServerModern(t *testing.T) {
 	r = s.do(http.MethodPost, call("no", ""), modernHeaders("tools/call", "Mcp-Name", "no")...)
 	if r.status != 200 || r.json(t).code() != -32602 {
 		t.Errorf("unknown tool: %d %s", r.status, r.body)
+	}
+	r = s.do(http.MethodPost, call("ask", ""), modernHeaders("tools/call", "Mcp-Name", "ask")...)
+	if r.status != 400 || r.json(t).code() != mcp.CodeMissingCapability || string(r.json(t).ID) != "7" {
+		t.Errorf("missing capability: %d %s", r.status, r.body)
 	}
 	body := strings.ReplaceAll(modernBody("server/discover"), "2026-07-28", "v999")
 	r = s.do(http.MethodPost, body, "Mcp-Protocol-Version", "v999", "Mcp-Method", "server/discover")
