@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -532,7 +533,14 @@ func appendError(b []byte, e *Error) []byte {
 	return append(b, "}}"...)
 }
 
-func appendResult(b []byte, result any) ([]byte, error) {
+// appendResult appends what a handler returned. That it panics when it is encoded
+// is an error: it would take down all other requests.
+func appendResult(b []byte, result any) (out []byte, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			out, err = b, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
 	switch v := result.(type) {
 	case nil:
 		return append(b, "{}"...), nil

@@ -278,6 +278,10 @@ func TestParseID(t *testing.T) {
 
 type unencodable struct{ C chan int }
 
+type panics struct{}
+
+func (panics) MarshalJSON() ([]byte, error) { panic("secret") }
+
 func TestAppendMessage(t *testing.T) {
 	t.Parallel()
 	id := rpc.IntID(7)
@@ -303,6 +307,7 @@ func TestAppendMessage(t *testing.T) {
 		{"long values", &rpc.Response{ID: id, Result: []any{long, "\xff"}}, `{"jsonrpc":"2.0","id":7,"result":[` + string(long) + `,"` + "\ufffd" + `"]}`, false},
 		{"numbers as they are", &rpc.Response{ID: id, Result: jsontext.Value(`[123456789012345678901234567890,0.1000000000000000055511151231257827]`)}, `{"jsonrpc":"2.0","id":7,"result":[123456789012345678901234567890,0.1000000000000000055511151231257827]}`, false},
 		{"result that cannot be encoded", &rpc.Response{ID: id, Result: []any{"begun", unencodable{make(chan int)}}}, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal error"}}`, true},
+		{"result that panics", &rpc.Response{ID: id, Result: []any{"begun", panics{}}}, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal error"}}`, true},
 		{"result that is not JSON", &rpc.Response{ID: id, Result: jsontext.Value(`{`)}, `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal error"}}`, true},
 		{"error", &rpc.Response{Error: rpc.Errorf(-1, "a\xff").WithData([]int{1})}, `{"jsonrpc":"2.0","error":{"code":-1,"message":"a` + "\ufffd" + `","data":[1]}}`, false},
 		{"error with bad data", &rpc.Response{Error: &rpc.Error{Code: 1, Data: jsontext.Value("x")}}, `{"jsonrpc":"2.0","error":{"code":1,"message":""}}`, false},
