@@ -401,9 +401,8 @@ func (c *conn) answer(res *rpc.Response, session string) {
 	}
 	defer x.end()
 	body, err := rpc.AppendMessage(nil, res)
-	if err != nil {
+	if err != nil { // body says so to the server
 		c.log.Error("streamhttp: answer to the server could not be encoded", "error", err)
-		return
 	}
 	c.tapped(x.ctx, rpc.Sent, res)
 	reply, err := c.doSoon(x, http.MethodPost, c.url, c.ownHeaders(session), body)

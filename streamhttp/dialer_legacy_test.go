@@ -342,14 +342,16 @@ func TestRenewalFails(t *testing.T) {
 func TestServerAsks(t *testing.T) {
 	t.Parallel()
 	s := &sessions{}
-	answered := make(chan post, 2)
+	answered := make(chan post, 3)
 	s.then = func(w http.ResponseWriter, r *http.Request, p post) {
 		w.Header().Set("Content-Type", sseType)
 		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"elicitation/create\",\"params\":{}}\n\n")
 		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"roots/list\"}\n\n")
+		_, _ = io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"bad\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
-		<-answered
-		<-answered
+		for range 3 {
+			<-answered
+		}
 		_, _ = io.WriteString(w, "data: "+result(p.req.ID, `{}`)+"\n\n")
 	}
 	f := serve(t, func(w http.ResponseWriter, r *http.Request, p post) {
@@ -359,8 +361,11 @@ func TestServerAsks(t *testing.T) {
 		}
 	})
 	h := &heard{answer: func(_ context.Context, req *rpc.Request) (any, error) {
-		if req.Method == "roots/list" {
+		switch req.Method {
+		case "roots/list":
 			panic("secret")
+		case "bad":
+			return make(chan int), nil
 		}
 		return map[string]string{"action": "accept"}, nil
 	}}
@@ -383,6 +388,7 @@ func TestServerAsks(t *testing.T) {
 	want := map[string]string{
 		`"q"`: `{"jsonrpc":"2.0","id":"q","result":{"action":"accept"}}`,
 		`7`:   `{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"internal error"}}`,
+		`8`:   `{"jsonrpc":"2.0","id":8,"error":{"code":-32603,"message":"internal error"}}`,
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

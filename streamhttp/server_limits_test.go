@@ -276,6 +276,14 @@ func TestResultThatCannotBeEncoded(t *testing.T) {
 	if r.status != 200 || r.json(t).code() != -32603 {
 		t.Errorf("got %d %s", r.status, r.body)
 	}
+	st := s.open(http.MethodGet, "") // HTTP+SSE
+	e, _ := st.next()
+	at := *s
+	at.url += e.data
+	at.do(http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"bad"}`)
+	if e, _ := st.next(); !strings.Contains(e.data, "-32603") {
+		t.Errorf("got %+v", e)
+	}
 }
 
 func TestCORS(t *testing.T) {

@@ -3,6 +3,7 @@ package streamhttp
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -89,12 +90,12 @@ func (s *sseSession) Read(ctx context.Context) (rpc.Message, error) {
 func (s *sseSession) Write(_ context.Context, m rpc.Message) error {
 	buf := getBuffer()
 	defer putBuffer(buf)
-	b, err := rpc.AppendMessage((*buf)[:0], m)
+	b, encodeErr := rpc.AppendMessage((*buf)[:0], m)
 	*buf = b[:0]
-	if err != nil {
-		return err
+	if len(b) == 0 {
+		return encodeErr
 	}
-	return s.out.write(event{name: "message", data: b})
+	return errors.Join(s.out.write(event{name: "message", data: b}), encodeErr)
 }
 
 // Close implements [rpc.Stream].

@@ -185,9 +185,9 @@ func (s *sseStream) ended(ctx context.Context, err error) error {
 
 // Write implements [rpc.Stream].
 func (s *sseStream) Write(ctx context.Context, m rpc.Message) error {
-	body, err := rpc.AppendMessage(nil, m)
-	if err != nil {
-		return err
+	body, encodeErr := rpc.AppendMessage(nil, m)
+	if len(body) == 0 {
+		return encodeErr
 	}
 	x, err := s.open(ctx)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *sseStream) Write(ctx context.Context, m rpc.Message) error {
 	switch {
 	case err == nil:
 		s.finish(x, res)
-		return nil
+		return encodeErr
 	case s.over() && ctx.Err() == nil: // that is why
 		return rpc.ErrClosed
 	}

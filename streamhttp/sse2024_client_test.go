@@ -87,7 +87,12 @@ func TestSSEConversation(t *testing.T) {
 			answered <- p
 		}
 	})
-	h := &heard{answer: func(context.Context, *rpc.Request) (any, error) { return map[string]any{"roots": []any{}}, nil }}
+	h := &heard{answer: func(_ context.Context, req *rpc.Request) (any, error) {
+		if req.Method == "bad" {
+			return make(chan int), nil
+		}
+		return map[string]any{"roots": []any{}}, nil
+	}}
 	c, err := f.dialSSE(t, "/sse", h, func(d *streamhttp.SSEDialer) { d.Header = http.Header{"Authorization": {"Bearer x"}} })
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +105,10 @@ func TestSSEConversation(t *testing.T) {
 	}
 	s.events <- ": comment\n\nevent: ping\ndata: {}\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}\n\n"
 	if p := <-answered; p.Body != `{"jsonrpc":"2.0","id":5,"result":{"roots":[]}}` {
+		t.Errorf("answer %s", p.Body)
+	}
+	s.events <- "data: {\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"bad\"}\n\n"
+	if p := <-answered; p.Body != `{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"internal error"}}` {
 		t.Errorf("answer %s", p.Body)
 	}
 	for _, p := range f.all() {
