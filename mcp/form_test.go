@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,4 +93,21 @@ func TestCheckForm(t *testing.T) {
 			t.Errorf("%s: %v, want %q", schema, err, want)
 		}
 	}
+}
+
+func ExampleSelectTitled() {
+	form := mcp.FormSchema(
+		mcp.Field{Name: "room", Required: true, Schema: mcp.SelectTitled(
+			mcp.EnumOption{Const: "r1", Title: "By the window"},
+			mcp.EnumOption{Const: "r2", Title: "By the door"},
+		).WithDefault("r1")},
+		mcp.Field{Name: "days", Schema: mcp.MultiSelect("Saturday", "Sunday")},
+	)
+	fmt.Println(string(form))
+	// A client of 2025-06-18 is sent what that revision has.
+	old := mcp.Downgrade("2025-06-18", &mcp.ElicitParams{RequestedSchema: form}).(*mcp.ElicitParams)
+	fmt.Println(string(old.RequestedSchema))
+	// Output:
+	// {"type":"object","properties":{"room":{"type":"string","oneOf":[{"const":"r1","title":"By the window"},{"const":"r2","title":"By the door"}],"default":"r1"},"days":{"type":"array","items":{"type":"string","enum":["Saturday","Sunday"]}}},"required":["room"]}
+	// {"type":"object","properties":{"room":{"type":"string","enum":["r1","r2"],"enumNames":["By the window","By the door"]}},"required":["room"]}
 }

@@ -123,13 +123,18 @@ func asForm(schema jsontext.Value) (jsontext.Value, error) {
 		if f.Schema.Format == "uri-reference" { // of a url.URL
 			f.Schema.Format = "uri"
 		}
-		for extra := range rpc.Members(f.Schema.Extra) {
-			return nil, fmt.Errorf("field %q: a form has no %s", f.Name, extra)
-		}
 		fields = append(fields, f)
 	}
 	text := mcp.FormSchema(fields...)
-	return text, mcp.CheckForm(text)
+	if err := mcp.CheckForm(text); err != nil {
+		return nil, err
+	}
+	for _, f := range fields {
+		for extra := range rpc.Members(f.Schema.Extra) {
+			return nil, fmt.Errorf("field %q: a form has no %s", f.Name, extra)
+		}
+	}
+	return text, nil
 }
 
 // withoutNull takes null, which no form has, out of the schema of a pointer. It
