@@ -248,7 +248,7 @@ func (s *sseWriter) keepAlive() {
 		return
 	}
 	defer s.mu.Unlock()
-	if !s.quiet {
+	if !s.quiet || s.burst { // the end of a burst is not waited for
 		s.quiet = true
 		return
 	}
