@@ -245,7 +245,6 @@ func (h *Handler) serveListen(w http.ResponseWriter, r *http.Request, req *rpc.R
 		h.tooManyStreams(w, req.ID)
 		return
 	}
-	defer h.streams.Add(-1)
 	x := h.newModern(w, r, can)
 	h.lasting(w, r, func(ctx context.Context, l *line) { h.listen(ctx, l, req, x) })
 }

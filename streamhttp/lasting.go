@@ -25,9 +25,11 @@ type line struct {
 }
 
 // lasting calls serve, which writes a stream to the client: by [line.open], or
-// anything else to w before that. The context ends when the client hangs up.
+// anything else to w before that. The context ends when the client hangs up. The
+// stream, which [Handler.openStream] has counted, is not counted afterwards.
 func (h *Handler) lasting(w http.ResponseWriter, r *http.Request, serve func(context.Context, *line)) {
 	if !canTake(w, r) {
+		defer h.streams.Add(-1)
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
 		serve(ctx, &line{h: h, w: w, hangUp: cancel})
@@ -38,7 +40,6 @@ func (h *Handler) lasting(w http.ResponseWriter, r *http.Request, serve func(con
 	freed := l.freed
 	l.await = context.AfterFunc(r.Context(), func() { cancel(errHungUp) })
 	h.inFlight.Add(1)
-	h.streams.Add(1)
 	go func() {
 		defer h.leave()
 		defer h.streams.Add(-1)

@@ -2,13 +2,17 @@ package streamhttp_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/rpc"
 	"github.com/tenon-mcp/tenon/streamhttp"
 )
 
@@ -84,5 +88,32 @@ func TestStreamOfAClientThatTalks(t *testing.T) {
 	}
 	if _, err := bufio.NewReader(conn).ReadString(0); err == nil {
 		t.Error("the stream goes on")
+	}
+}
+
+// A stream that has not begun yet has one place, not two.
+func TestStreamThatHasNotBegun(t *testing.T) {
+	t.Parallel()
+	waits := make(chan struct{}, 1)
+	s := startSite(t, &backend{on: map[string]rpc.HandlerFunc{
+		mcp.MethodListen: func(ctx context.Context, _ *rpc.Request, _ rpc.Peer) (any, error) {
+			waits <- struct{}{}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}}, &streamhttp.Options{Limits: streamhttp.Limits{Streams: 2}})
+	id := s.initialize("2025-11-25")
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	asking.Go(func() {
+		if res, err := s.client.Do(s.request(ctx, http.MethodPost, modernBody(mcp.MethodListen), modernHeaders(mcp.MethodListen)...)); err == nil {
+			res.Body.Close()
+		}
+	})
+	<-waits
+	if st := s.open(http.MethodGet, "", "Mcp-Session-Id", id); st.res.StatusCode != http.StatusOK {
+		t.Errorf("status %d", st.res.StatusCode)
 	}
 }

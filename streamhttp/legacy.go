@@ -220,8 +220,8 @@ func (h *Handler) serveGet(w http.ResponseWriter, r *http.Request) {
 		h.tooManyStreams(w, rpc.ID{})
 		return
 	}
-	defer h.streams.Add(-1)
 	if ref := s.serveStream(w, r); ref != nil {
+		h.streams.Add(-1)
 		h.refuse(w, rpc.ID{}, ref)
 	}
 }

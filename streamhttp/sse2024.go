@@ -107,16 +107,15 @@ func (s *sseSession) Close() error {
 // serveSSE opens a session and keeps its stream open. The session lives as
 // long as the stream (spec 2.3).
 func (h *Handler) serveSSE(w http.ResponseWriter, r *http.Request) {
-	if !h.openStream() {
-		h.tooManyStreams(w, rpc.ID{})
-		return
-	}
-	defer h.streams.Add(-1)
 	s := &sseSession{
 		id: rand.Text(), principal: h.opt.principal(r),
 		in: make(chan rpc.Message), over: make(chan struct{}),
 	}
 	endpoint := []byte(endpointOf(r, s.id))
+	if !h.openStream() {
+		h.tooManyStreams(w, rpc.ID{})
+		return
+	}
 	h.lasting(w, r, func(ctx context.Context, l *line) { h.streamSSE(ctx, l, s, endpoint) })
 }
 
