@@ -212,6 +212,30 @@ func TestCacheBounds(t *testing.T) {
 	}
 }
 
+// A result that came of answers is of these answers alone.
+func TestRetryIsNotCached(t *testing.T) {
+	t.Parallel()
+	const hints = `"ttlMs":100000,"cacheScope":"public"`
+	s := &fakeServer{script: func(_ context.Context, _ *fakeServer, req *rpc.Request) (any, error) {
+		if req.Method != mcp.MethodResourcesRead {
+			return greeting(mcp.V20260728, req)
+		}
+		if member(t, req.Params, "requestState") == "" {
+			return `{"resultType":"input_required","requestState":"s"}`, nil
+		}
+		return `{"resultType":"complete",` + hints + `,"contents":[{"uri":"a:b","text":"x"}]}`, nil
+	}}
+	c := connect(t, s, nil)
+	for range 2 {
+		if _, err := c.ReadResource(t.Context(), "a:b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(s.sent(mcp.MethodResourcesRead)); n != 4 {
+		t.Errorf("%d requests, want two for each read", n)
+	}
+}
+
 // What the legacy era says about freshness is not known to be true.
 func TestNoLegacyCache(t *testing.T) {
 	t.Parallel()

@@ -84,7 +84,8 @@ type Options struct {
 	ReviewSampleRequest func(context.Context, *mcp.CreateMessageParams) error
 	ReviewSampleResult  func(context.Context, *mcp.CreateMessageParams, *mcp.CreateMessageResult) error
 
-	// Roots returns the directories that the server may work in. Call
+	// Roots returns the directories that the server may work in, as file:// URIs
+	// without "..": others are refused. Call
 	// [Client.RootsChanged] when they change.
 	Roots func(context.Context) ([]mcp.Root, error)
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -227,7 +229,19 @@ func (c *Client) listRoots(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range roots {
+		if !isRoot(r.URI) {
+			return nil, fmt.Errorf("client: Options.Roots returned %q: a root is a file:// URI without \"..\"", r.URI)
+		}
+	}
 	return &mcp.ListRootsResult{Roots: roots}, nil
+}
+
+// isRoot reports whether a root may have the URI (spec, RT-03).
+func isRoot(uri string) bool {
+	u, err := url.Parse(uri)
+	return err == nil && u.Scheme == "file" && strings.HasPrefix(uri[len("file:"):], "//") && strings.HasPrefix(u.Path, "/") &&
+		!slices.Contains(strings.Split(u.Path, "/"), "..")
 }
 
 // RootsChanged tells the server that what Options.Roots returns is not what it

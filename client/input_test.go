@@ -106,7 +106,19 @@ func TestAnswers(t *testing.T) {
 		"roots": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) {
 			return []mcp.Root{{URI: "file:///a"}}, nil
 		}}, mcp.MethodRootsList, `{}`, `{"roots":[{"uri":"file:///a"}]}`, 0},
-		"no roots":           {client.Options{Roots: func(context.Context) ([]mcp.Root, error) { return nil, nil }}, mcp.MethodRootsList, ``, `{"roots":[]}`, 0},
+		"no roots": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) { return nil, nil }}, mcp.MethodRootsList, ``, `{"roots":[]}`, 0},
+		"roots elsewhere": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "https://example.com/"}}, nil
+		}}, mcp.MethodRootsList, `{}`, "", -32603},
+		"roots, one slash": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "file:/a"}}, nil
+		}}, mcp.MethodRootsList, `{}`, "", -32603},
+		"roots above": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "file:///a/%2e%2e/b"}}, nil
+		}}, mcp.MethodRootsList, `{}`, "", -32603},
+		"roots, relative": {client.Options{Roots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "a/b"}}, nil
+		}}, mcp.MethodRootsList, `{}`, "", -32603},
 		"roots, no function": {client.Options{}, mcp.MethodRootsList, `{}`, "", -32601},
 		"unknown":            {client.Options{}, "dance/now", `{}`, "", -32601},
 	} {

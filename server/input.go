@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,6 +53,7 @@ func ElicitQuestion(key string, p *mcp.ElicitParams, res *mcp.ElicitResult) Ques
 	q.need.Elicitation = &mcp.ElicitationCapability{Form: &mcp.Support{}}
 	if p.Mode == mcp.ElicitURL {
 		q.need.Elicitation = &mcp.ElicitationCapability{URL: &mcp.Support{}}
+		q.check = func() error { return checkURL(p.URL) }
 	} else {
 		q.check = func() error { return mcp.CheckForm(p.RequestedSchema) }
 	}
@@ -63,6 +65,14 @@ func ElicitQuestion(key string, p *mcp.ElicitParams, res *mcp.ElicitResult) Ques
 		return checkElicited(c, key, p, res)
 	}
 	return q
+}
+
+// checkURL says whether a browser can open the URL of an elicitation.
+func checkURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme == "" || u.Host == "" {
+		return errors.New("the URL of an elicitation must be absolute, such as https://example.com/login")
+	}
+	return nil
 }
 
 // SampleQuestion asks the client's model. The answer goes to res.
