@@ -133,3 +133,22 @@ func TestURLsOfQuestions(t *testing.T) {
 		}
 	})
 }
+
+// An initialize without a version opens no session; what else it lacks is
+// taken as empty.
+func TestInitializeWithoutVersion(t *testing.T) {
+	t.Parallel()
+	w := dial(t, withEcho(nil))
+	for _, params := range []string{
+		"", "{}",
+		`{"capabilities":{},"clientInfo":{"name":"c","version":"1"}}`,
+		`{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":{"name":"c","version":"1"}}`,
+	} {
+		w.wants(rpc.CodeInvalidParams, "initialize", params)
+	}
+	w.wants(rpc.CodeInvalidRequest, "tools/list", "")
+	w.initialize(mcp.V20251125, "{}")
+	for _, method := range []string{"notifications/cancelled", "notifications/initialized", "notifications/progress"} {
+		w.wants(rpc.CodeMethodNotFound, method, `{"requestId":1}`) // as requests
+	}
+}

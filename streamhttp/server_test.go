@@ -454,6 +454,7 @@ func TestCheckOrder(t *testing.T) {
 		{"legacy unknown method", "", `{"jsonrpc":"2.0","id":7,"method":"no/such"}`, []string{"Mcp-Session-Id", s06}, 200, -32601},
 		{"legacy notification", "", `{"jsonrpc":"2.0","method":"notifications/unknown"}`, []string{"Mcp-Session-Id", s06}, 202, 0},
 		{"legacy response", "", `{"jsonrpc":"2.0","id":99,"result":{}}`, []string{"Mcp-Session-Id", s06}, 202, 0},
+		{"initialize in an unknown session", "", initBody("2025-06-18"), []string{"Mcp-Session-Id", "nope"}, 404, -32600},
 		{"initialize of the future", "", initBody("2099-01-01"), []string{"Mcp-Protocol-Version", "2099-01-01"}, 200, 0},
 
 		{"modern header, no meta", "", list, []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list"}, 400, -32602},

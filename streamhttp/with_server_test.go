@@ -127,6 +127,12 @@ func TestRealServerLegacy(t *testing.T) {
 			if polls := v == "2025-11-25"; strings.Contains(r.body, "done") == polls || strings.Contains(r.body, "retry: 1") != polls {
 				t.Errorf("poll: %d %s", r.status, r.body)
 			}
+			if r := s.do(http.MethodPost, initBody(v), header...); r.json(t).code() != rpc.CodeInvalidRequest || r.header.Get("Mcp-Session-Id") != "" {
+				t.Errorf("second initialize: %d %s", r.status, r.body)
+			}
+			if r := s.do(http.MethodPost, `{"jsonrpc":"2.0","id":3,"method":"ping"}`, header...); !strings.Contains(r.body, `"result"`) {
+				t.Errorf("ping after it: %d %s", r.status, r.body)
+			}
 			if r := s.do(http.MethodDelete, "", header...); r.status != 204 {
 				t.Errorf("DELETE: %d", r.status)
 			}

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,16 @@ type row struct{ id, revisions, rule, proof string }
 func (r row) todo() bool   { return strings.HasPrefix(r.proof, "todo") }
 func (r row) reason() bool { return strings.HasPrefix(r.proof, "reason: ") }
 
+// reasons is the text of a reason, which may name tests too.
+func (r row) reasons() string {
+	if r.reason() {
+		return r.proof
+	}
+	return ""
+}
+
+var namedTest = regexp.MustCompile(`[a-z][a-z/]*\.(Test|Fuzz)\w+`)
+
 // names returns the tests that prove the row.
 func (r row) names() []string {
 	if r.todo() || r.reason() {
@@ -71,7 +82,7 @@ func TestRowsAreProved(t *testing.T) {
 				t.Errorf("%s: has neither tests nor a reason", where)
 			}
 			seen[r.id] = true
-			for _, name := range r.names() {
+			for _, name := range append(r.names(), namedTest.FindAllString(r.reasons(), -1)...) {
 				if err := known.find(name); err != nil {
 					t.Errorf("%s: %v", where, err)
 				}
