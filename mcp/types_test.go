@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -67,5 +68,43 @@ func TestRoundTrip(t *testing.T) {
 			t.Parallel()
 			roundTrip(t, tt.text, tt.v)
 		})
+	}
+}
+
+// What is not set is left out, and what is set to nothing is not.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	zero := int64(0)
+	for _, tt := range []struct {
+		v    any
+		want string
+	}{
+		{&mcp.Resource{URI: "a:b", Name: "n", Size: &zero}, `{"uri":"a:b","name":"n","size":0}`},
+		{&mcp.Resource{URI: "a:b", Name: "n"}, `{"uri":"a:b","name":"n"}`},
+		{&mcp.ResourceTemplate{URITemplate: "a:{b}", Name: "n"}, `{"uriTemplate":"a:{b}","name":"n"}`},
+		{&mcp.Prompt{Name: "n"}, `{"name":"n"}`},
+		{&mcp.Tool{Name: "n", InputSchema: jsontext.Value(`{}`)}, `{"name":"n","inputSchema":{}}`},
+		{&mcp.Implementation{Name: "n", Version: "1"}, `{"name":"n","version":"1"}`},
+		{&mcp.DiscoverResult{SupportedVersions: []mcp.Version{"a"}}, `{"supportedVersions":["a"],"capabilities":{}}`},
+		{&mcp.CreateMessageParams{Messages: []mcp.SamplingMessage{}, MaxTokens: 1}, `{"messages":[],"maxTokens":1}`},
+		{&mcp.ResourceContents{URI: "a:b", Text: "x", Meta: mcp.Meta{}}, `{"uri":"a:b","text":"x","_meta":{}}`},
+		{&mcp.ImageContent{Data: []byte{0}, MIMEType: "image/png"}, `{"type":"image","data":"AA==","mimeType":"image/png"}`},
+	} {
+		got, err := json.Marshal(tt.v)
+		if err != nil || canonical(t, string(got)) != canonical(t, tt.want) {
+			t.Errorf("%T: got %s, %v, want %s", tt.v, got, err, tt.want)
+		}
+	}
+	for v, kind := range map[any]string{
+		new(mcp.Root): "", new(mcp.Tool): "", new(mcp.Prompt): "", new(mcp.Resource): "", new(mcp.ResourceTemplate): "", new(mcp.ResourceContents): "",
+		new(mcp.ResourceLink): "resource_link", new(mcp.ToolUseContent): "tool_use", new(mcp.ToolResultContent): "tool_result",
+	} {
+		m := `"_meta":{"a.b/c":{"d":[1]}}`
+		if err := json.Unmarshal([]byte(`{"type":"`+kind+`",`+m+`}`), v); err != nil {
+			t.Errorf("%T: %v", v, err)
+		}
+		if got, err := json.Marshal(v); err != nil || !strings.Contains(string(got), m) {
+			t.Errorf("%T: %s, %v", v, got, err)
+		}
 	}
 }
