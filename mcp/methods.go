@@ -63,6 +63,8 @@ type Method struct {
 	Cacheable bool
 	// MayAsk: its result may be input_required since 2026-07-28.
 	MayAsk bool
+	// Acts: asking twice may do something twice.
+	Acts bool
 	// NameParam is the param that HTTP mirrors in Mcp-Name since 2026-07-28.
 	NameParam string
 	// Capability is the dotted name of what the receiver must have declared
@@ -84,7 +86,7 @@ var methods = [...]Method{
 	{Name: MethodPing, From: V20241105, Until: legacyLast, Both: true},
 	{Name: MethodDiscover, From: V20260728, Cacheable: true},
 	{Name: MethodToolsList, From: V20241105, Cacheable: true, Capability: "tools"},
-	{Name: MethodToolsCall, From: V20241105, MayAsk: true, NameParam: "name", Capability: "tools"},
+	{Name: MethodToolsCall, From: V20241105, MayAsk: true, Acts: true, NameParam: "name", Capability: "tools"},
 	{Name: MethodResourcesList, From: V20241105, Cacheable: true, Capability: "resources"},
 	{Name: MethodResourceTemplatesList, From: V20241105, Cacheable: true, Capability: "resources"},
 	{Name: MethodResourcesRead, From: V20241105, Cacheable: true, MayAsk: true, NameParam: "uri", Capability: "resources"},
@@ -133,6 +135,14 @@ func MethodByName(name string) (Method, bool) {
 		}
 	}
 	return Method{}, false
+}
+
+// Repeatable reports whether a request can be sent again by who does not know
+// what became of it. Of a method that no revision has nothing is known: it is
+// not repeatable.
+func Repeatable(method string) bool {
+	m, known := MethodByName(method)
+	return known && !m.Acts
 }
 
 // In reports whether the messages of revision v have the method, in either

@@ -2,6 +2,7 @@ package streamhttp_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync/atomic"
@@ -149,9 +150,10 @@ func TestClientWithRestartedServer(t *testing.T) {
 	c := f.dial(t, nil)
 	header, _ := openAt(t, c, mcp.V20251125)
 	handler.Store(second.h)
-	for range 3 {
-		if err := c.Call(t.Context(), &rpc.Request{Method: "streamed", Header: header}, nil); err != nil {
-			t.Error(err)
+	for i := range 3 {
+		err := c.Call(t.Context(), &rpc.Request{Method: "streamed", Header: header}, nil)
+		if lost := errors.Is(err, streamhttp.ErrOutcomeUnknown); lost != (i == 0) || err != nil && !lost {
+			t.Errorf("call %d: %v", i, err)
 		}
 	}
 	if err := c.Close(); err != nil {

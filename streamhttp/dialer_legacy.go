@@ -51,11 +51,12 @@ func (c *conn) legacyCall(x *flight, req *rpc.Request, body []byte, in *inbound)
 			if err := c.renew(x.ctx, in.session); err != nil {
 				return err
 			}
-			// 404 for a session ID says that the server did not know the
-			// session and so did nothing in it: to send the request again, once,
-			// cannot make it happen twice, not even a tools/call. Of a stream
-			// that broke this cannot be said, and such a call is never sent
-			// again.
+			// The 404 may come from something between here and the server,
+			// after the server acted.
+			if !mcp.Repeatable(req.Method) {
+				return fmt.Errorf("streamhttp: the server forgot the session, so a new one was opened; %s may have run and was not sent again: "+
+					"call it again where that is safe: %w: %w", excerpt(req.Method), ErrOutcomeUnknown, err)
+			}
 			continue
 		}
 		err = c.resumed(x, req.Header, err, in)

@@ -205,7 +205,7 @@ func TestForgottenSession(t *testing.T) {
 	errs := make(chan error, n)
 	for range n {
 		go func() {
-			_, err := call(t.Context(), c, legacy, "tools/call", `{"name":"t"}`)
+			_, err := call(t.Context(), c, legacy, "tools/list", "")
 			errs <- err
 		}()
 	}
@@ -225,7 +225,7 @@ func TestForgottenSession(t *testing.T) {
 		t.Errorf("initialize with %s, then with %s", init[0].req.Params, init[1].req.Params)
 	}
 	done := map[string]int{}
-	for _, p := range f.seen("tools/call") {
+	for _, p := range f.seen("tools/list") {
 		if p.Header.Get("Mcp-Session-Id") == "s2" {
 			done[p.req.ID.String()]++
 		}
@@ -238,12 +238,38 @@ func TestForgottenSession(t *testing.T) {
 			t.Errorf("call %s was made %d times", id, times)
 		}
 	}
-	if _, err := call(t.Context(), c, legacy, "later", ""); err != nil || f.seen("later")[0].Header.Get("Mcp-Session-Id") != "s2" {
-		t.Errorf("later: %v", err)
+	if _, err := call(t.Context(), c, legacy, "prompts/list", ""); err != nil || f.seen("prompts/list")[0].Header.Get("Mcp-Session-Id") != "s2" {
+		t.Errorf("prompts/list: %v", err)
 	}
 	_ = c.Close()
 	if d := f.seen("DELETE"); len(d) != 1 || d[0].Header.Get("Mcp-Session-Id") != "s2" {
 		t.Errorf("DELETE: %v", d)
+	}
+}
+
+// A tool may have run before the 404 came, so only its caller can know whether
+// it may run again.
+func TestForgottenSessionActs(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"tools/call", "acme/pay"} {
+		s := &sessions{}
+		f := serve(t, s.script)
+		c := f.dial(t, nil)
+		if err := handshake(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		s.forget()
+		_, err := call(t.Context(), c, legacy, method, `{"name":"t"}`)
+		status, ok := errors.AsType[*streamhttp.StatusError](err)
+		if !errors.Is(err, streamhttp.ErrOutcomeUnknown) || !ok || status.Code != http.StatusNotFound {
+			t.Errorf("%s: error %v, want one of unknown outcome that holds the 404", method, err)
+		}
+		if n := len(f.seen(method)); n != 1 {
+			t.Errorf("%s was sent %d times, want once", method, n)
+		}
+		if _, err := call(t.Context(), c, legacy, method, `{"name":"t"}`); err != nil || len(f.seen("initialize")) != 2 {
+			t.Errorf("%s in the new session: %v, %d initialize, want 2", method, err, len(f.seen("initialize")))
+		}
 	}
 }
 
@@ -272,7 +298,7 @@ func TestForgottenAgain(t *testing.T) {
 	s := &sessions{}
 	f := serve(t, func(w http.ResponseWriter, r *http.Request, p post) {
 		switch p.Method {
-		case "lost":
+		case "prompts/list":
 			http.Error(w, "gone", http.StatusNotFound)
 		case "unknown":
 			w.Header().Set("Content-Type", jsonType)
@@ -290,9 +316,9 @@ func TestForgottenAgain(t *testing.T) {
 	if !errors.Is(err, &rpc.Error{Code: rpc.CodeMethodNotFound}) || len(f.seen("initialize")) != 1 {
 		t.Errorf("unknown method: %v, %d initialize", err, len(f.seen("initialize")))
 	}
-	_, err = call(t.Context(), c, legacy, "lost", "")
-	if e, ok := errors.AsType[*streamhttp.StatusError](err); !ok || e.Code != 404 || len(f.seen("lost")) != 2 || len(f.seen("initialize")) != 2 {
-		t.Errorf("%v after %d attempts, %d initialize", err, len(f.seen("lost")), len(f.seen("initialize")))
+	_, err = call(t.Context(), c, legacy, "prompts/list", "")
+	if e, ok := errors.AsType[*streamhttp.StatusError](err); !ok || e.Code != 404 || len(f.seen("prompts/list")) != 2 || len(f.seen("initialize")) != 2 {
+		t.Errorf("%v after %d attempts, %d initialize", err, len(f.seen("prompts/list")), len(f.seen("initialize")))
 	}
 }
 
@@ -328,11 +354,11 @@ func TestRenewalFails(t *testing.T) {
 			}
 			s.forget()
 			broken.Store(true)
-			if _, err := call(t.Context(), c, legacy, "x", ""); err == nil || !strings.Contains(err.Error(), tt.wantErr) || !strings.Contains(err.Error(), "forgot the session") {
+			if _, err := call(t.Context(), c, legacy, "tools/list", ""); err == nil || !strings.Contains(err.Error(), tt.wantErr) || !strings.Contains(err.Error(), "forgot the session") {
 				t.Errorf("%v", err)
 			}
 			broken.Store(false)
-			if _, err := call(t.Context(), c, legacy, "x", ""); err != nil {
+			if _, err := call(t.Context(), c, legacy, "tools/list", ""); err != nil {
 				t.Errorf("when the server is well again: %v", err)
 			}
 		})

@@ -341,7 +341,7 @@ func TestListenerFollowsTheSession(t *testing.T) {
 			synctest.Wait()
 			s.forget()
 			if first == "call" {
-				if _, err := call(t.Context(), c, legacy, "x", ""); err != nil {
+				if _, err := call(t.Context(), c, legacy, "tools/list", ""); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()

@@ -46,7 +46,7 @@ func TestForgottenSettings(t *testing.T) {
 	gone.Store(true)
 	for _, session := range []string{"s2", "s3"} {
 		s.forget()
-		if _, err := call(t.Context(), c, legacy, "x", ""); err != nil {
+		if _, err := call(t.Context(), c, legacy, "tools/list", ""); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -67,7 +67,7 @@ func TestForgottenSettings(t *testing.T) {
 		}
 		want := []string{
 			"notifications/initialized ", `logging/setLevel {"level":"error"}`, `resources/subscribe {"uri":"a://gone"}`,
-			`resources/subscribe {"uri":"a://one"}`, `resources/subscribe {"uri":"a://two"}`, "x ",
+			`resources/subscribe {"uri":"a://one"}`, `resources/subscribe {"uri":"a://two"}`, "tools/list ",
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%s: (-want +got)\n%s", session, d)
