@@ -571,6 +571,8 @@ func TestTypedCallTool(t *testing.T) {
 			return `{"resultType":"complete","content":[],"structuredContent":{"sum":3}}`, nil
 		case `"text"`:
 			return `{"resultType":"complete","content":[{"type":"text","text":"{\"sum\":4}"}]}`, nil
+		case `"plain"`:
+			return `{"resultType":"complete","content":[{"type":"text","text":"out of cheese"}]}`, nil
 		case `"fails"`:
 			return `{"resultType":"complete","content":[{"type":"text","text":"out of\ncheese"}],"isError":true}`, nil
 		case `"refuses"`:
@@ -593,6 +595,9 @@ func TestTypedCallTool(t *testing.T) {
 		t.Error(got, err)
 	}
 	if got, err := client.CallTool[[]mcp.Content](ctx, c, "text", nil); err != nil || len(got) != 1 {
+		t.Error(got, err)
+	}
+	if got, err := client.CallTool[any](ctx, c, "plain", nil); err != nil || got != "out of cheese" {
 		t.Error(got, err)
 	}
 	_, err := client.CallTool[out](ctx, c, "fails", nil)

@@ -57,9 +57,10 @@ func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams
 
 // CallTool calls a tool with args, which are encoded as JSON, and decodes what
 // it returns into Out: the structured content or, where there is none, the
-// text. Out may also be *mcp.CallToolResult, []mcp.Content or string. A
-// [net/url.URL] in either is a string, and Out may have interfaces that
-// [Options.OneOf] lists. A tool that failed is a [*ToolError].
+// text. Out may also be *mcp.CallToolResult, []mcp.Content, string, or any,
+// where text that is no JSON is a string. A [net/url.URL] in either is a
+// string, and Out may have interfaces that [Options.OneOf] lists. A tool that
+// failed is a [*ToolError].
 func CallTool[Out any](ctx context.Context, c *Client, name string, args any, opts ...CallOption) (Out, error) {
 	var x struct {
 		operation
@@ -99,6 +100,11 @@ func (c *Client) decodeOutput(name string, res *mcp.CallToolResult, out any) err
 	case *string:
 		if res.StructuredContent.Kind() != '"' {
 			*out = textOf(res.Content)
+			return nil
+		}
+	case *any:
+		if text := textOf(res.Content); len(res.StructuredContent) == 0 && !jsontext.Value(text).IsValid() {
+			*out = text
 			return nil
 		}
 	}
