@@ -20,10 +20,18 @@ func takeover() (io.ReadCloser, *stdFile, error) {
 		_ = in.Close() // err says why
 		return nil, nil, err
 	}
-	if !interruptible(in) {
-		return pump(in), out, nil
+	return ending(in), out, nil
+}
+
+// ending returns f as a reader whose Close ends a Read that is under way.
+func ending(f *stdFile) io.ReadCloser {
+	if f.polled {
+		return f
 	}
-	return in, out, nil
+	if w, err := waiting(f); err == nil {
+		return w
+	}
+	return pump(f)
 }
 
 // pump makes a reader that Close interrupts out of one that it does not, such
@@ -38,12 +46,6 @@ func pump(r io.Reader) io.ReadCloser {
 	return pr
 }
 
-// interruptible reports whether Close ends a Read that is under way.
-func interruptible(r io.Reader) bool {
-	f, ok := r.(interface{ pollable() bool })
-	return ok && f.pollable()
-}
-
 // stdFile is a standard stream of the process that was duplicated; pollable
 // ones were made non-blocking, which is undone for those that share them.
 type stdFile struct {
@@ -51,8 +53,6 @@ type stdFile struct {
 	polled bool
 	undo   func()
 }
-
-func (f *stdFile) pollable() bool { return f.polled }
 
 func (f *stdFile) Close() error {
 	if f.undo != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 func takeStdin() (*stdFile, error) {
-	in, err := duplicate(os.Stdin, true)
+	in, err := duplicate(os.Stdin, !canWait)
 	if err != nil {
 		return nil, fmt.Errorf("stdio: take over stdin: %w", err)
 	}
