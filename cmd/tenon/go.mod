@@ -4,9 +4,11 @@ go 1.26
 
 require (
 	github.com/go-json-experiment/json v1.27.2
+	github.com/google/go-cmp v0.7.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/tenon-mcp/tenon v0.0.0
+	go.uber.org/goleak v1.3.0
 )
 
 require (

@@ -25,6 +25,7 @@ const (
 	exitUnreachable = 4
 	exitTool        = 5
 	exitProtocol    = 6
+	exitCheck       = 7
 	exitInput       = 8
 	exitTimeout     = 124
 	exitInterrupted = 130
@@ -89,7 +90,7 @@ func exitCode(err error) int {
 // codeNames are the exit codes as scripts read them in the report of an error.
 var codeNames = map[int]string{
 	exitUnexpected: "unexpected", exitUsage: "usage", exitAuth: "auth_required", exitUnreachable: "unreachable",
-	exitTool: "tool_error", exitProtocol: "protocol_error", exitInput: "input_required", exitTimeout: "timeout",
+	exitTool: "tool_error", exitProtocol: "protocol_error", exitCheck: "check_failed", exitInput: "input_required", exitTimeout: "timeout",
 	exitInterrupted: "interrupted",
 }
 
