@@ -2,6 +2,7 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -57,4 +58,64 @@ func TestAlone(t *testing.T) {
 	if len(o.early) > 0 {
 		t.Errorf("%d requests were handled before the one that opens", len(o.early))
 	}
+}
+
+// What runs on the goroutine that reads can be cancelled all the same, and a Drain
+// waits for it.
+func TestCancelInline(t *testing.T) {
+	t.Parallel()
+	o := &endless{begun: make(chan struct{}), ended: make(chan error, 1)}
+	a, b := rpc.Pipe()
+	d := rpc.NewDuplex(t.Context(), b, binding{o}, nil)
+	defer d.Close()
+	if err := a.Write(t.Context(), &rpc.Request{ID: rpc.IntID(1), Method: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	<-o.begun
+	d.Cancel(rpc.IntID(2), errors.New("not this one"))
+	d.Cancel(rpc.IntID(1), errGone)
+	if err := <-o.ended; !errors.Is(err, errGone) {
+		t.Errorf("the handler's context ended with %v", err)
+	}
+}
+
+func TestDrainInline(t *testing.T) {
+	t.Parallel()
+	o := &endless{begun: make(chan struct{}), ended: make(chan error, 1)}
+	a, b := rpc.Pipe()
+	d := rpc.NewDuplex(t.Context(), b, binding{o}, nil)
+	defer d.Close()
+	if err := a.Write(t.Context(), &rpc.Request{ID: rpc.IntID(1), Method: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	<-o.begun
+	soon, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if err := d.Drain(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Drain ended with %v while a request is handled", err)
+	}
+	d.Cancel(rpc.IntID(1), errGone)
+	if err := d.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if len(o.ended) == 0 {
+		t.Error("Drain ended before the request")
+	}
+}
+
+var errGone = errors.New("gone")
+
+// endless is a handler that keeps reading waiting until its context ends.
+type endless struct {
+	begun chan struct{}
+	ended chan error
+}
+
+func (*endless) Alone(*rpc.Request) bool { return true }
+
+func (e *endless) Handle(ctx context.Context, _ *rpc.Request, _ rpc.Peer) (any, error) {
+	close(e.begun)
+	<-ctx.Done()
+	e.ended <- context.Cause(ctx)
+	return nil, ctx.Err()
 }

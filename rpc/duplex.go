@@ -219,6 +219,9 @@ func (d *Duplex) Logger() *slog.Logger { return d.opts.Logger }
 // given to the stream, or until ctx ends. It does not keep new requests from
 // coming: a server that shuts down refuses them first, and closes afterwards.
 func (d *Duplex) Drain(ctx context.Context) error {
+	if x := d.look.led.Load(); x != nil {
+		d.handOver(x) // so that it counts
+	}
 	select {
 	case <-d.work.drained():
 		if err := d.flush(ctx); !errors.Is(err, ErrClosed) {
@@ -249,7 +252,12 @@ func (d *Duplex) AllowBatch(ok bool) { d.batches.Store(ok) }
 
 // Cancel implements [Conn]. What is being written for the request at this moment
 // may still be sent.
-func (d *Duplex) Cancel(id ID, cause error) { d.inflight.Cancel(id, cause) }
+func (d *Duplex) Cancel(id ID, cause error) {
+	if x := d.look.led.Load(); x != nil && x.id == id {
+		x.cancel(cause)
+	}
+	d.inflight.Cancel(id, cause)
+}
 
 // Call implements [Peer].
 func (d *Duplex) Call(ctx context.Context, req *Request, result any) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +18,7 @@ type exchange struct {
 
 	res Response
 
-	alone time.Time // until then nothing is read before it is over
+	alone bool // nothing is read before it is over
 
 	batch *batchReply // where the answer goes; nil for a request by itself
 	place int         // in the batch
@@ -54,8 +55,9 @@ func (x *exchange) Notify(ctx context.Context, req *Request) error {
 	return x.d.tell(ctx, req)
 }
 
-// request takes a received request. It reports whether the request is to be
-// started now, and returns the refusal if it cannot even wait.
+// request takes a received request that does not run at once on the goroutine that
+// reads. It reports whether the request is to be started now, and returns the
+// refusal if it cannot even wait.
 func (d *Duplex) request(req *Request, batch *batchReply, place int) (x *exchange, start bool, refusal *Response) {
 	if req.ID.IsZero() {
 		d.notification(req)
@@ -103,7 +105,9 @@ func (d *Duplex) handle(x *exchange) {
 		d.release() // the handler ended the goroutine
 	}()
 	for x != nil {
-		x.handle()
+		if !x.Over() { // cancelled while it waited
+			x.handle()
+		}
 		d.push()
 		x = d.work.next()
 	}
@@ -120,9 +124,6 @@ func (x *exchange) handle() {
 		}
 		x.answer(result, err)
 	}()
-	if x.Over() { // cancelled while it waited
-		return
-	}
 	result, err = x.d.h.Handle(&x.ctx, x.req, x)
 }
 
@@ -153,8 +154,9 @@ func (d *Duplex) panicked(req *Request, v any) {
 
 // work is the requests that run and those that wait for that.
 type work struct {
+	running atomic.Int64 // changed with mu held
+
 	mu      sync.Mutex
-	running int
 	waiting []*exchange
 	bytes   int // of those that wait
 	stopped bool
@@ -174,18 +176,28 @@ func (w *work) admit(x *exchange, lim Limits) (start bool, err error) {
 	if w.stopped {
 		return false, ErrClosed
 	}
-	if w.running < lim.InFlight {
-		w.running++
+	if !w.full(lim) {
+		w.running.Add(1)
 		return true, nil
 	}
 	size := x.size()
 	if len(w.waiting) >= lim.WaitingRequests || size > lim.WaitingBytes-w.bytes {
 		return false, Errorf(CodeInternalError,
-			"too many requests: %d in flight and %d waiting; wait for answers before sending more", w.running, len(w.waiting))
+			"too many requests: %d in flight and %d waiting; wait for answers before sending more", w.running.Load(), len(w.waiting))
 	}
 	w.waiting = append(w.waiting, x)
 	w.bytes += size
 	return false, nil
+}
+
+// full reports whether nothing more may start.
+func (w *work) full(lim Limits) bool { return w.running.Load() >= int64(lim.InFlight) }
+
+// enter counts a request that has started.
+func (w *work) enter() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.running.Add(1)
 }
 
 // next returns the request to go on with when one has ended, or nil.
@@ -194,7 +206,7 @@ func (w *work) next() *exchange {
 	defer w.mu.Unlock()
 	if len(w.waiting) == 0 {
 		w.waiting = nil
-		if w.running--; w.running == 0 && w.idle != nil {
+		if w.running.Add(-1) == 0 && w.idle != nil {
 			close(w.idle)
 			w.idle = nil
 		}
@@ -215,7 +227,7 @@ func (w *work) drained() <-chan struct{} {
 		w.idle = make(chan struct{})
 	}
 	idle := w.idle
-	if w.running == 0 {
+	if w.running.Load() == 0 {
 		close(w.idle)
 		w.idle = nil
 	}

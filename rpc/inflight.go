@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenon-mcp/tenon/internal/lazy"
 )
@@ -21,6 +22,7 @@ var ErrCancelled = errors.New("rpc: the other side cancelled the request")
 type Inflight struct {
 	mu   sync.Mutex
 	open map[ID]*Ticket
+	size atomic.Int64 // of open
 }
 
 // A Ticket is the place of one received request in an [Inflight]. It sees to it
@@ -33,6 +35,7 @@ type Ticket struct {
 
 	mu      sync.Mutex
 	over    bool          // answered or cancelled
+	listed  bool          // the Inflight has it, and may be asked for it
 	sending int           // sends that are under way
 	sent    chan struct{} // closed when there are none; nil when nobody waits
 }
@@ -43,14 +46,58 @@ func (f *Inflight) Add(ctx context.Context, t *Ticket, id ID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.open[id] != nil {
-		return Errorf(CodeInvalidRequest, "request id %.80s is already in flight", id)
+		return errTaken(id)
+	}
+	t.begin(ctx, f, id)
+	f.put(t)
+	return nil
+}
+
+func errTaken(id ID) error {
+	return Errorf(CodeInvalidRequest, "request id %.80s is already in flight", id)
+}
+
+// unlisted is Add for a request that stays unlisted until [Inflight.list] is called:
+// nobody can cancel it, and it is in nobody's way.
+func (f *Inflight) unlisted(ctx context.Context, t *Ticket, id ID) error {
+	if f.size.Load() > 0 && f.has(id) {
+		return errTaken(id)
+	}
+	t.begin(ctx, f, id)
+	return nil
+}
+
+func (f *Inflight) has(id ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.open[id] != nil
+}
+
+// list lists a request, unless it is over.
+func (f *Inflight) list(t *Ticket) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.put(t)
+}
+
+// put and drop are called with f.mu held.
+
+func (f *Inflight) put(t *Ticket) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over {
+		return
 	}
 	if f.open == nil {
 		f.open = make(map[ID]*Ticket)
 	}
-	t.in, t.id, t.ctx.Parent = f, id, ctx
-	f.open[id] = t
-	return nil
+	f.open[t.id], t.listed = t, true
+	f.size.Store(int64(len(f.open)))
+}
+
+func (f *Inflight) drop(id ID) {
+	delete(f.open, id)
+	f.size.Store(int64(len(f.open)))
 }
 
 // Cancel cancels the request with this ID with cause and reports whether there
@@ -59,13 +106,9 @@ func (f *Inflight) Add(ctx context.Context, t *Ticket, id ID) error {
 func (f *Inflight) Cancel(id ID, cause error) bool {
 	f.mu.Lock()
 	t := f.open[id]
-	delete(f.open, id)
+	f.drop(id)
 	f.mu.Unlock()
-	if t == nil || !t.end() {
-		return false
-	}
-	t.ctx.End(cause)
-	return true
+	return t != nil && t.cancel(cause)
 }
 
 // CancelAll cancels all requests with cause.
@@ -73,11 +116,10 @@ func (f *Inflight) CancelAll(cause error) {
 	f.mu.Lock()
 	open := f.open
 	f.open = nil
+	f.size.Store(0)
 	f.mu.Unlock()
 	for _, t := range open {
-		if t.end() {
-			t.ctx.End(cause)
-		}
+		t.cancel(cause)
 	}
 }
 
@@ -88,17 +130,25 @@ func (f *Inflight) Len() int {
 	return len(f.open)
 }
 
+func (t *Ticket) begin(ctx context.Context, f *Inflight, id ID) {
+	t.in, t.id, t.ctx.Parent = f, id, ctx
+}
+
 // Context returns the context of a request that was added. It ends with the one
 // given to [Inflight.Add], and with the request: the cause says why.
 func (t *Ticket) Context() context.Context { return &t.ctx }
 
-// end marks the request as over and reports whether it was not.
-func (t *Ticket) end() bool {
+// cancel ends the request with cause and reports whether it was not over.
+func (t *Ticket) cancel(cause error) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	was := t.over
 	t.over = true
-	return !was
+	t.mu.Unlock()
+	if was {
+		return false
+	}
+	t.ctx.End(cause)
+	return true
 }
 
 // Over reports whether the request was answered or cancelled.
@@ -152,15 +202,22 @@ func (t *Ticket) Finish() bool {
 		sent = make(chan struct{})
 		t.sent = sent
 	}
+	listed := t.listed
 	t.mu.Unlock()
 	t.ctx.End(ErrEnded)
 	if sent != nil {
 		<-sent
 	}
-	t.in.mu.Lock()
-	defer t.in.mu.Unlock()
-	if t.in.open[t.id] == t {
-		delete(t.in.open, t.id)
+	if listed {
+		t.in.remove(t)
 	}
 	return true
+}
+
+func (f *Inflight) remove(t *Ticket) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open[t.id] == t {
+		f.drop(t.id)
+	}
 }

@@ -97,8 +97,8 @@ func (l *lineStream) Read(ctx context.Context) (Message, error) {
 		if tooLong {
 			return nil, tooLarge(line, l.lim)
 		}
-		if line = bytes.Trim(line, " \t\r\n"); len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
-			m, bad := Decode(line, l.lim)
+		if line = trim(line); len(line) > 0 && (err == nil || errors.Is(err, io.EOF)) {
+			m, bad := decode(line, l.lim)
 			return m, explain(line, bad)
 		}
 		if err != nil {
@@ -148,7 +148,21 @@ func (l *lineStream) grown(line []byte, n int, more bool) []byte {
 // more implements burster.
 func (l *lineStream) more() bool {
 	b, _ := l.r.Peek(l.r.Buffered()) // never fails
-	return bytes.IndexByte(bytes.TrimLeft(b, " \t\r\n"), '\n') >= 0
+	i := skipSpace(b, 0)
+	return bytes.IndexByte(b[i:], '\n') >= 0
+}
+
+// trim cuts off the space around a message.
+func trim(line []byte) []byte {
+	line = line[skipSpace(line, 0):]
+	for n := len(line); n > 0; n-- {
+		switch line[n-1] {
+		case ' ', '\t', '\r', '\n':
+		default:
+			return line[:n]
+		}
+	}
+	return nil
 }
 
 // trimBreak cuts off one line break.

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -82,26 +83,38 @@ func (r *reader) receive(m Message) {
 }
 
 func (r *reader) request(req *Request) {
+	d := r.d
+	alone := d.alone != nil && !req.ID.IsZero() && d.alone(req)
+	if req.ID.IsZero() || r.apart > 0 && !alone || d.work.full(d.opts.Limits) {
+		r.leave(req)
+		return
+	}
+	x := &exchange{d: d, req: req, alone: alone}
+	if err := d.inflight.unlisted(d.ctx, &x.Ticket, req.ID); err != nil {
+		d.refuse(Reply(req, nil, err))
+		return
+	}
+	r.inline(x)
+}
+
+// leave leaves a request to another goroutine.
+func (r *reader) leave(req *Request) {
 	x, start, refusal := r.d.request(req, nil, 0)
 	switch {
 	case refusal != nil:
 		r.d.refuse(refusal)
-	case !start:
-	case r.d.alone != nil && r.d.alone(req):
-		x.alone = time.Now().Add(alonePatience)
-		r.inline(x)
-	case r.apart > 0:
-		r.apart--
+	case start:
+		r.apart = max(r.apart-1, 0)
 		r.d.start(x)
-	default:
-		r.inline(x)
 	}
 }
 
-// inline handles x on this goroutine.
+// inline handles x on this goroutine. As long as that is so x is no more than what
+// the goroutine does: nothing is read that could cancel it, have its ID, or go
+// beyond a limit because of it. So it is neither listed nor counted before reading
+// is handed over.
 func (r *reader) inline(x *exchange) {
 	d := r.d
-	d.handlers.Add(1)
 	r.left = true // until it has returned in time
 	returned := false
 	defer func() {
@@ -115,8 +128,6 @@ func (r *reader) inline(x *exchange) {
 	returned = true
 	if d.look.end(x) {
 		r.left = false
-		d.release()
-		d.handlers.Done()
 		return
 	}
 	d.push()
@@ -125,7 +136,15 @@ func (r *reader) inline(x *exchange) {
 // handOver gives reading to a new goroutine while x goes on, if x runs on the
 // one that reads.
 func (d *Duplex) handOver(x *exchange) {
-	if d.look.end(x) {
+	d.look.mu.Lock()
+	defer d.look.mu.Unlock()
+	if d.look.led.Load() != x {
+		return
+	}
+	d.inflight.list(&x.Ticket) // before led is nil: Cancel looks there first
+	if d.look.led.CompareAndSwap(x, nil) {
+		d.work.enter()
+		d.handlers.Add(1)
 		d.push() // the answers to what came before x
 		go (&reader{d: d, apart: apartRequests}).run()
 	}
@@ -142,7 +161,9 @@ type lookout struct {
 	// Only look uses these.
 	every   time.Duration // between looks that find nothing
 	suspect *exchange     // ran then
+	since   time.Time     // when it was found
 
+	mu    sync.Mutex               // held while reading is handed over
 	led   atomic.Pointer[exchange] // runs on the goroutine that reads
 	begun atomic.Int64             // how many did, since the last look
 }
@@ -162,8 +183,16 @@ func (l *lookout) begin(x *exchange) {
 	}
 }
 
-// end says that x does not any more, and reports whether it did.
-func (l *lookout) end(x *exchange) bool { return l.led.CompareAndSwap(x, nil) }
+// end says that x does not any more, and reports whether it did. If not, reading
+// has been handed over.
+func (l *lookout) end(x *exchange) bool {
+	if l.led.CompareAndSwap(x, nil) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return false
+}
 
 // look hands reading over where a handler runs that ran at the last look. One
 // that it finds running it looks at again soon.
@@ -172,7 +201,10 @@ func (l *lookout) look() {
 	next := l.every
 	l.suspect = nil
 	switch {
-	case x != nil && !x.alone.IsZero() && time.Now().Before(x.alone):
+	case x != nil && x.alone && (x != was || time.Since(l.since) < alonePatience):
+		if l.suspect = x; x != was {
+			l.since = time.Now()
+		}
 	case x != nil && x == was:
 		l.d.handOver(x)
 		l.every, next = inlineTime, inlineTime

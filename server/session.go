@@ -57,10 +57,8 @@ func (ss *session) Alone(req *rpc.Request) bool { return req.Method == mcp.Metho
 
 // answer takes a request through its era. Panics end here.
 func (s *Server) answer(ctx context.Context, c *Call) (res any, err error) {
-	defer c.end()
 	defer c.session.contain(ctx, c.Method.Name, &err)
 	res, err = s.handle(ctx, c)
-	c.end() // nothing is sent behind the result
 	c.report(ctx, err)
 	if _, done := res.(encoded); done {
 		return res, err
@@ -72,6 +70,7 @@ func (s *Server) answer(ctx context.Context, c *Call) (res any, err error) {
 }
 
 func (s *Server) handle(ctx context.Context, c *Call) (any, error) {
+	defer c.end() // nothing is sent behind the result
 	if err := c.era.open(c); err != nil {
 		return nil, err
 	}
