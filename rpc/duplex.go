@@ -353,6 +353,16 @@ func (d *Duplex) reply(m Message) {
 	d.replied(d.explain(d.burst.queue(d.replying, m, true)))
 }
 
+// answer is reply for one response, which need not be in memory of its own.
+func (d *Duplex) answer(res Response) {
+	if d.burst == nil {
+		own := res
+		d.refusal(&own)
+		return
+	}
+	d.replied(d.explain(d.burst.answer(d.replying, res)))
+}
+
 // replied takes note of how the sending of an answer went. If it failed nobody
 // is there to read the others.
 func (d *Duplex) replied(err error) {

@@ -16,12 +16,10 @@ type exchange struct {
 	d   *Duplex
 	req *Request
 
-	res Response
+	batch *batchReply // where the answer goes; nil for a request by itself
+	place int32       // in the batch
 
 	alone bool // nothing is read before it is over
-
-	batch *batchReply // where the answer goes; nil for a request by itself
-	place int         // in the batch
 }
 
 // What handlers without a result have done. The other side is not told.
@@ -63,7 +61,7 @@ func (d *Duplex) request(req *Request, batch *batchReply, place int) (x *exchang
 		d.notification(req)
 		return nil, false, nil
 	}
-	x = &exchange{d: d, req: req, batch: batch, place: place}
+	x = &exchange{d: d, req: req, batch: batch, place: int32(place)}
 	if err := d.inflight.Add(d.ctx, &x.Ticket, req.ID); err != nil {
 		return nil, false, Reply(req, nil, err)
 	}
@@ -129,22 +127,27 @@ func (x *exchange) handle() {
 
 // answer ends the request and sends its response, if there is to be one.
 func (x *exchange) answer(result any, err error) {
-	var res *Response
-	if x.Finish() {
-		res = &x.res
-		*res = Response{ID: x.req.ID, Result: result}
-		if err != nil {
-			*res = Response{ID: x.req.ID, Error: AsError(err)}
-		}
+	wanted := x.Finish()
+	res := Response{ID: x.req.ID, Result: result}
+	if err != nil {
+		res = Response{ID: x.req.ID, Error: AsError(err)}
 	}
-	if x.batch != nil {
-		if answers := x.batch.set(x.place, res); len(answers) > 0 {
-			x.d.reply(answers)
-		}
-		return
+	switch {
+	case x.batch != nil:
+		x.collect(wanted, res)
+	case wanted:
+		x.d.answer(res)
 	}
-	if res != nil {
-		x.d.reply(res)
+}
+
+// collect puts an answer to its batch, and sends that when it is complete.
+func (x *exchange) collect(wanted bool, res Response) {
+	answer := &res
+	if !wanted {
+		answer = nil
+	}
+	if answers := x.batch.set(int(x.place), answer); len(answers) > 0 {
+		x.d.reply(answers)
 	}
 }
 

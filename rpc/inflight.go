@@ -36,7 +36,7 @@ type Ticket struct {
 	mu      sync.Mutex
 	over    bool          // answered or cancelled
 	listed  bool          // the Inflight has it, and may be asked for it
-	sending int           // sends that are under way
+	sending int32         // sends that are under way
 	sent    chan struct{} // closed when there are none; nil when nobody waits
 }
 

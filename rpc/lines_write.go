@@ -29,6 +29,8 @@ type burster interface {
 	// queue takes m to be written with what is written next. It waits only for
 	// room. If a message that is vital cannot be written later, onLost tells.
 	queue(ctx context.Context, m Message, vital bool) error
+	// answer is queue for a response, which is vital.
+	answer(ctx context.Context, res Response) error
 	// gather takes m to be written with the next push, and reports whether it is
 	// the first such. Where it cannot be written soon it does as Write does. If m
 	// cannot be written later, onLost tells.
@@ -132,6 +134,13 @@ func encode(m Message) (encoding, error) {
 	return encoding{text, buf}, err
 }
 
+// encodeResponse is encode for a response that is not in memory of its own.
+func encodeResponse(res *Response) (encoding, error) {
+	buf := encoded.Get().(*[]byte)
+	text, err := appendResponse((*buf)[:0], res)
+	return encoding{text, buf}, err
+}
+
 // free puts the memory back.
 func (e encoding) free() {
 	if e.buf != nil && cap(e.text) <= keptBytes {
@@ -160,7 +169,17 @@ func (l *lineStream) Write(ctx context.Context, m Message) error {
 }
 
 func (l *lineStream) queue(ctx context.Context, m Message, vital bool) error {
-	e, encodeErr := encode(m)
+	e, err := encode(m)
+	return l.enqueue(ctx, e, err, vital)
+}
+
+func (l *lineStream) answer(ctx context.Context, res Response) error {
+	e, err := encodeResponse(&res)
+	return l.enqueue(ctx, e, err, true)
+}
+
+// enqueue is queue for what was encoded, with encodeErr.
+func (l *lineStream) enqueue(ctx context.Context, e encoding, encodeErr error, vital bool) error {
 	if len(e.text) == 0 {
 		e.free()
 		return encodeErr

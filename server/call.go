@@ -40,16 +40,13 @@ type Call struct {
 	peer    rpc.Peer
 	req     *rpc.Request
 	handle  Handler
-	keep    func(res any) any // encodes the result once for all; nil where that is not so
-	meta    mcp.RequestMeta
+	meta    *mcp.RequestMeta // perhaps shared: read only
 	ctx     callContext
 
-	mu       sync.Mutex
-	over     bool // answered
-	progress float64
-	note     *progressNote // nil until there is progress
-	input    input
-	keys     map[string]bool // of the questions of this run
+	mu    sync.Mutex
+	over  bool          // answered
+	note  *progressNote // nil until there is progress
+	input *input        // nil until something is asked, or was
 }
 
 // ErrNoCall is returned by methods that need a client, outside a request.
@@ -82,7 +79,7 @@ func CallFrom(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
 		return c
 	}
-	c := &Call{Method: new(mcp.Method), progress: math.Inf(-1)}
+	c := &Call{Method: new(mcp.Method), meta: &noMeta}
 	c.from(nil, nil)
 	return c
 }
@@ -99,7 +96,7 @@ func (c *Call) from(client *mcp.Implementation, can *mcp.ClientCapabilities) {
 
 // newCall returns the call of a request. Its error is for the client.
 func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) (*Call, error) {
-	c := &Call{Header: req.Header, session: ss, peer: peer, req: req, progress: math.Inf(-1)}
+	c := &Call{Header: req.Header, session: ss, peer: peer, req: req}
 	if m, ok := methods[req.Method]; ok {
 		c.Method = &m.row
 	} else {
@@ -108,10 +105,11 @@ func newCall(ctx context.Context, ss *session, req *rpc.Request, peer rpc.Peer) 
 		c.Method = &row
 	}
 	c.ctx = callContext{ctx, c}
-	if err := ss.server.metas.read(req, &c.meta); err != nil {
+	var err error
+	if c.meta, err = ss.server.metas.read(req); err != nil {
 		return nil, err
 	}
-	c.era = eraOf(&c.meta)
+	c.era = eraOf(c.meta)
 	return c, nil
 }
 
@@ -137,16 +135,16 @@ func (c *Call) Progress(ctx context.Context, done, total float64, message string
 	// The lock is held while it is sent, so that the order stays.
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if done <= c.progress {
-		return nil
-	}
 	if c.note == nil {
-		c.note = new(progressNote)
+		c.note = &progressNote{last: math.Inf(-1)}
+	}
+	if done <= c.note.last {
+		return nil
 	}
 	if err := c.send(ctx, mcp.NotificationProgress, c.note.of(c.meta.ProgressToken, done, total, message)); err != nil {
 		return err
 	}
-	c.progress = done
+	c.note.last = done
 	return nil
 }
 
@@ -155,6 +153,7 @@ func (c *Call) Progress(ctx context.Context, done, total float64, message string
 type progressNote struct {
 	params mcp.ProgressParams
 	total  float64
+	last   float64 // what was sent last
 }
 
 func (n *progressNote) of(token mcp.ProgressToken, done, total float64, message string) *mcp.ProgressParams {

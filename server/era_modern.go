@@ -19,7 +19,7 @@ import (
 type modern struct{}
 
 func (modern) open(c *Call) error {
-	meta := &c.meta
+	meta := c.meta
 	if err := meta.Check(); err != nil {
 		return err
 	}
@@ -42,7 +42,10 @@ func (modern) resume(ctx context.Context, c *Call, a *mcp.Answers) error {
 	if over(len(a.InputResponses), limit) {
 		return mcp.InvalidParams("params.inputResponses has more than %d answers", limit)
 	}
-	in := &c.input
+	if a.InputResponses == nil && a.RequestState == nil {
+		return nil
+	}
+	in := c.questions()
 	in.answers = maps.Clone(map[string]jsontext.Value(a.InputResponses))
 	if a.RequestState == nil {
 		return nil
@@ -97,12 +100,13 @@ func (modern) ask(_ context.Context, c *Call, qs []Question) error {
 func (c *Call) answer(key string) (jsontext.Value, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a, ok := c.input.answers[key]
+	in := c.questions()
+	a, ok := in.answers[key]
 	if ok {
-		if c.input.used == nil {
-			c.input.used = map[string]jsontext.Value{}
+		if in.used == nil {
+			in.used = map[string]jsontext.Value{}
 		}
-		c.input.used[key] = a
+		in.used[key] = a
 	}
 	return a, ok
 }
@@ -118,13 +122,14 @@ func (c *Call) pose(q Question) error {
 	if c.over {
 		return errOver
 	}
-	if limit := c.session.server.opts.Limits.Questions; over(len(c.input.asked)+1, limit) {
+	in := c.questions()
+	if limit := c.session.server.opts.Limits.Questions; over(len(in.asked)+1, limit) {
 		return fmt.Errorf("server: more questions in one round than Limits.Questions (%d)", limit)
 	}
-	if c.input.asked == nil {
-		c.input.asked = mcp.InputRequests{}
+	if in.asked == nil {
+		in.asked = mcp.InputRequests{}
 	}
-	c.input.asked[q.Key] = mcp.InputRequest{Method: q.method, Params: params}
+	in.asked[q.Key] = mcp.InputRequest{Method: q.method, Params: params}
 	return nil
 }
 
@@ -133,7 +138,7 @@ func (c *Call) pose(q Question) error {
 func (c *Call) inputRequired(ctx context.Context) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	in := &c.input
+	in := c.questions()
 	if !c.Method.MayAsk || len(in.asked) == 0 && in.state == nil {
 		return nil, errors.New("server: a handler returned ErrInputRequired without having asked anything")
 	}
@@ -158,7 +163,7 @@ func (c *Call) binding(ctx context.Context) []byte {
 		principal = f(ctx, c.req)
 	}
 	// Decoded again: the handler may have changed what it was given.
-	params, err := methods[c.req.Method].decode(c.req, &c.meta)
+	params, err := methods[c.req.Method].decode(c.req, c.meta)
 	if err != nil {
 		params = nil
 	}
@@ -197,7 +202,7 @@ func (m modern) finish(ctx context.Context, c *Call, res any, err error) (any, e
 	}
 	m.stamp(c, common)
 	if k, ok := res.(interface{ CacheHints() *mcp.Cache }); ok && c.Method.Cacheable && common.ResultType == mcp.ResultComplete {
-		c.session.server.hint(k.CacheHints(), len(c.input.answers) > 0)
+		c.session.server.hint(k.CacheHints(), c.input != nil && len(c.input.answers) > 0)
 	}
 	return mcp.Downgrade(c.Version, res), nil
 }

@@ -20,16 +20,26 @@ type cachedMeta struct {
 // cachedMetaBytes bounds what a client can have kept.
 const cachedMetaBytes = 1 << 10
 
-// read is [mcp.RequestMeta.Read] into meta.
-func (c *metaCache) read(req *rpc.Request, meta *mcp.RequestMeta) error {
+// noMeta is of requests that have none.
+var noMeta mcp.RequestMeta
+
+// read is [mcp.RequestMeta.Read]. What it returns is to be read only.
+func (c *metaCache) read(req *rpc.Request) (*mcp.RequestMeta, error) {
 	text := req.Param("_meta")
-	if last := c.last.Load(); len(text) > 0 && last != nil && bytes.Equal(last.text, text) {
-		*meta = last.meta
-		return nil
+	if text == nil {
+		return &noMeta, nil
 	}
-	err := meta.Read(req)
-	if err == nil && meta.Modern() && meta.ProgressToken.IsZero() && meta.Extra == nil && len(text) <= cachedMetaBytes {
-		c.last.Store(&cachedMeta{bytes.Clone(text), *meta})
+	if last := c.last.Load(); last != nil && bytes.Equal(last.text, text) {
+		return &last.meta, nil
 	}
-	return err
+	read := &cachedMeta{}
+	meta := &read.meta
+	if err := meta.Read(req); err != nil {
+		return nil, err
+	}
+	if meta.Modern() && meta.ProgressToken.IsZero() && meta.Extra == nil && len(text) <= cachedMetaBytes {
+		read.text = bytes.Clone(text)
+		c.last.Store(read)
+	}
+	return meta, nil
 }

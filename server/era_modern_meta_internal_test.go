@@ -22,8 +22,9 @@ func TestMetaCache(t *testing.T) {
 	for range 2 {
 		for _, tt := range []struct{ name, more string }{{"a", ""}, {"a", ""}, {"b", ""}, {"a", `,"progressToken":1`}, {"a", `,"x":1`}, {long, ""}, {long, ""}} {
 			params := text(tt.name, tt.more)
-			var got, want mcp.RequestMeta
-			if err := c.read(&rpc.Request{Params: params}, &got); err != nil {
+			var want mcp.RequestMeta
+			got, err := c.read(&rpc.Request{Params: params})
+			if err != nil {
 				t.Fatal(err)
 			}
 			_ = want.Read(&rpc.Request{Params: text(tt.name, tt.more)})
@@ -37,9 +38,8 @@ func TestMetaCache(t *testing.T) {
 		t.Errorf("%d bytes are kept", len(last.text))
 	}
 	for _, params := range []jsontext.Value{nil, jsontext.Value(`{}`)} {
-		var legacy mcp.RequestMeta
-		if err := c.read(&rpc.Request{Params: params}, &legacy); err != nil || legacy.Modern() {
-			t.Errorf("%s: %+v, %v", params, legacy, err)
+		if meta, err := c.read(&rpc.Request{Params: params}); err != nil || meta.Modern() {
+			t.Errorf("%s: %+v, %v", params, meta, err)
 		}
 	}
 }

@@ -266,14 +266,14 @@ func (c *Call) take(qs []Question) error {
 				return fmt.Errorf("server: the question %q: %w", q.Key, err)
 			}
 		}
-		if c.keys[q.Key] {
+		if c.questions().keys[q.Key] {
 			return fmt.Errorf("server: the key %q was used before in this run of the handler: give each question its own, such as %q",
 				q.Key, q.Key+"-2")
 		}
-		if c.keys == nil {
-			c.keys = map[string]bool{}
+		if c.input.keys == nil {
+			c.input.keys = map[string]bool{}
 		}
-		c.keys[q.Key] = true
+		c.input.keys[q.Key] = true
 	}
 	return nil
 }
@@ -283,7 +283,7 @@ func (c *Call) take(qs []Question) error {
 // there was anything.
 func (c *Call) State(v any) (bool, error) {
 	c.mu.Lock()
-	raw := c.input.state
+	raw := c.questions().state
 	c.mu.Unlock()
 	if raw == nil {
 		return false, nil
@@ -304,16 +304,25 @@ func (c *Call) SetState(v any) error {
 		return fmt.Errorf("server: encode state: %w", err)
 	}
 	c.mu.Lock()
-	c.input.state = raw
+	c.questions().state = raw
 	c.mu.Unlock()
 	return nil
 }
 
-// input is what a modern request knows of its questions. Answers that the
-// handler did not ask for are not passed on.
+// input is what a request knows of its questions. Answers that the handler did not
+// ask for are not passed on.
 type input struct {
 	answers map[string]jsontext.Value
 	state   jsontext.Value // the handler's own
 	used    map[string]jsontext.Value
 	asked   mcp.InputRequests
+	keys    map[string]bool // of the questions of this run
+}
+
+// questions must be called with c.mu held, unless nobody else has the call yet.
+func (c *Call) questions() *input {
+	if c.input == nil {
+		c.input = new(input)
+	}
+	return c.input
 }

@@ -58,46 +58,48 @@ func (ss *session) Alone(req *rpc.Request) bool { return req.Method == mcp.Metho
 // answer takes a request through its era. Panics end here.
 func (s *Server) answer(ctx context.Context, c *Call) (res any, err error) {
 	defer c.session.contain(ctx, c.Method.Name, &err)
-	res, err = s.handle(ctx, c)
+	res, keep, err := s.handle(ctx, c)
 	c.report(ctx, err)
 	if _, done := res.(encoded); done {
 		return res, err
 	}
-	if res, err = c.era.finish(ctx, c, res, err); err == nil && c.keep != nil {
-		res = c.keep(res)
+	if res, err = c.era.finish(ctx, c, res, err); err == nil && keep != nil {
+		res = keep(res)
 	}
 	return res, err
 }
 
-func (s *Server) handle(ctx context.Context, c *Call) (any, error) {
+// handle runs what answers c. Where keep is not nil it encodes the finished result,
+// once for all who ask the same.
+func (s *Server) handle(ctx context.Context, c *Call) (res any, keep func(any) any, err error) {
 	defer c.end() // nothing is sent behind the result
 	if err := c.era.open(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, ok := s.method(c)
 	if !ok {
-		return nil, mcp.MethodNotFound(capped(c.req.Method))
+		return nil, nil, mcp.MethodNotFound(capped(c.req.Method))
 	}
 	if kept, key := s.keeper(c, m); kept != nil {
 		if e, ok := kept.get(key); ok {
-			return e, nil
+			return e, nil, nil
 		}
-		c.keep = func(res any) any { return kept.keep(key, res) }
+		keep = func(res any) any { return kept.keep(key, res) }
 	}
 	c.handle = m.handle
-	var err error
-	if c.Params, err = m.decode(c.req, &c.meta); err != nil {
-		return nil, err
+	if c.Params, err = m.decode(c.req, c.meta); err != nil {
+		return nil, nil, err
 	}
 	if p, ok := c.Params.(mcp.AnyParams); ok {
 		c.Meta = p.CommonParams().Meta
 	}
 	if c.Method.MayAsk {
 		if err := c.era.resume(ctx, c, answersOf(c.Params)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return (*s.chain.Load())(ctx, c)
+	res, err = (*s.chain.Load())(ctx, c)
+	return res, keep, err
 }
 
 // notified takes a notification. It returns soon: what takes time is queued.

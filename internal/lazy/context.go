@@ -22,12 +22,22 @@ type Context struct {
 
 	touched atomic.Bool // there is a real context, or it has ended
 
-	mu    sync.Mutex
-	real  context.Context // nil until somebody needs it
-	stop  context.CancelCauseFunc
 	ended bool
-	cause error  // why, where there is no real
-	told  func() // see Tell
+
+	mu    sync.Mutex
+	real  *realContext // nil until somebody needs it
+	cause error        // why it ended, where there is no real
+	told  func()       // see Tell
+}
+
+type realContext struct {
+	context.Context
+	stop context.CancelCauseFunc
+}
+
+func realOf(parent context.Context) *realContext {
+	ctx, stop := context.WithCancelCause(parent)
+	return &realContext{ctx, stop}
 }
 
 // End ends the context with cause. Only the first call counts.
@@ -40,7 +50,7 @@ func (c *Context) End(cause error) {
 	c.ended = true
 	c.touched.Store(true)
 	if c.real != nil {
-		c.stop(cause)
+		c.real.stop(cause)
 	} else {
 		c.cause = cause
 	}
@@ -70,13 +80,13 @@ func (c *Context) context() context.Context {
 	switch {
 	case c.real != nil:
 	case c.ended: // whatever became of the parent since
-		c.real, c.stop = context.WithCancelCause(context.WithoutCancel(c.Parent))
-		c.stop(c.cause)
+		c.real = realOf(context.WithoutCancel(c.Parent))
+		c.real.stop(c.cause)
 	default:
-		c.real, c.stop = context.WithCancelCause(c.Parent)
+		c.real = realOf(c.Parent)
 		c.touched.Store(true)
 	}
-	return c.real
+	return c.real.Context
 }
 
 // fresh reports whether nothing has happened that the parent does not know.
