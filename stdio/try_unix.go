@@ -27,6 +27,7 @@ type tryFile struct {
 	*os.File
 	raw   syscall.RawConn
 	write func(fd uintptr) bool // writeOnce, made once
+	wide  bool                  // there was more to write than a pipe has room for
 
 	// Of the TryWrite under way.
 	b   []byte
@@ -45,12 +46,34 @@ func (t *tryFile) TryWrite(b []byte) (int, error) {
 	return t.n, err
 }
 
+// Write implements [io.Writer].
+func (t *tryFile) Write(b []byte) (int, error) {
+	if len(b) > pipeBytes && !t.wide {
+		t.wide = true
+		_ = t.raw.Control(widen) // where it fails it stays as it is
+	}
+	return t.File.Write(b)
+}
+
 // writeOnce leaves waiting to nobody: it is always done.
 func (t *tryFile) writeOnce(fd uintptr) bool {
-	n, err := syscall.Write(int(fd), t.b)
-	t.n = max(n, 0)
-	if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
-		t.err = err
+	t.put(fd)
+	if t.n < len(t.b) && t.err == nil && !t.wide {
+		t.wide = true
+		widen(fd)
+		t.put(fd)
 	}
 	return true
 }
+
+// put writes what is left of b and can be written.
+func (t *tryFile) put(fd uintptr) {
+	n, err := syscall.Write(int(fd), t.b[t.n:])
+	t.n += max(n, 0)
+	if !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR) {
+		t.err = err
+	}
+}
+
+// pipeBytes is what a pipe has room for as a rule.
+const pipeBytes = 64 << 10
