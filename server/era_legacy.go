@@ -165,7 +165,18 @@ func (legacy) finish(_ context.Context, c *Call, res any, err error) (any, error
 	if err != nil {
 		return nil, err
 	}
+	if a, ok := res.(*toolAnswer); ok {
+		if a.suits(c.Version) {
+			return a, nil
+		}
+		res = a.result()
+	}
 	return mcp.Downgrade(c.Version, res), nil
+}
+
+// suits reports whether a legacy revision has all of an answer.
+func (a *toolAnswer) suits(v mcp.Version) bool {
+	return a.structured == nil || v == mcp.Latest(mcp.Legacy) && a.structured.Kind() == '{'
 }
 
 // asks reports whether a result is one of the modern era that asks.

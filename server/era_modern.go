@@ -192,6 +192,10 @@ func (m modern) finish(ctx context.Context, c *Call, res any, err error) (any, e
 	if err != nil {
 		return nil, err
 	}
+	if a, ok := res.(*toolAnswer); ok {
+		a.head = c.session.server.toolHead
+		return a, nil
+	}
 	r, ok := res.(mcp.AnyResult)
 	if !ok || c.Method.From == "" { // of an extension, perhaps shared by calls
 		return m.finishOther(c, res)

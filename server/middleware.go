@@ -31,8 +31,8 @@ func (s *Server) buildChain() {
 	for _, v := range slices.Backward(s.middleware) {
 		h = v(h)
 	}
+	s.plain.Store(len(s.middleware) == 0) // first: who finds middleware finds that, too
 	s.chain.Store(&h)
-	s.plain.Store(len(s.middleware) == 0)
 }
 
 // contained has what answers the method called. A panic of it becomes an error,

@@ -85,6 +85,7 @@ type Options struct {
 type Server struct {
 	info     mcp.Implementation
 	infoMeta mcp.Meta // info, as results have it
+	toolHead []byte   // and as the results of tools begin with it
 	opts     Options
 	sealer   *sealer
 	hub      *hub
@@ -140,6 +141,9 @@ func New(info mcp.Implementation, opts *Options) *Server {
 		panic(err) //nolint:forbidigo // keys that are too short are a mistake of the program
 	}
 	if err = s.infoMeta.Set(mcp.MetaServerInfo, &info); err != nil {
+		panic("server: info cannot be encoded: " + err.Error()) //nolint:forbidigo // a mistake of the program
+	}
+	if s.toolHead, err = headOf(s.infoMeta); err != nil {
 		panic("server: info cannot be encoded: " + err.Error()) //nolint:forbidigo // a mistake of the program
 	}
 	s.hub = newHub(&s.workers)

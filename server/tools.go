@@ -26,8 +26,9 @@ type tool struct {
 	out     *validator // nil = nothing to check
 	headers []mcp.ParamHeader
 	run     ToolHandler
-	fresh   bool // each result of run is a new one
-	checks  bool // run checks the arguments itself
+	answer  answerer // run, where nobody looks at the result; nil where run is needed
+	fresh   bool     // each result of run is a new one
+	checks  bool     // run checks the arguments itself
 }
 
 // AddTool offers a tool, in place of one with the same name. It refuses a
@@ -138,11 +139,35 @@ func callTool(ctx context.Context, c *Call, p *mcp.CallToolParams) (any, error) 
 			return toolError(err), nil
 		}
 	}
+	if t.answer != nil && s.plain.Load() {
+		return c.answerOf(ctx, t, p)
+	}
 	res, err := t.run(ctx, p)
 	if err != nil {
 		return failed(ctx, err)
 	}
 	return c.toolResult(ctx, t, res)
+}
+
+// answerOf runs a tool for its answer, and checks that.
+func (c *Call) answerOf(ctx context.Context, t *tool, p *mcp.CallToolParams) (any, error) {
+	res, err := t.answer(ctx, p)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	if a, ok := res.(*toolAnswer); ok && t.out != nil {
+		if err := t.checkOutput(a.structured); err != nil {
+			return nil, c.misfit(ctx, t, err)
+		}
+	}
+	return res, nil
+}
+
+// misfit logs what is wrong with a result, and returns what the client is told of it.
+func (c *Call) misfit(ctx context.Context, t *tool, err error) error {
+	c.session.log().LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
+		slog.String("tool", t.def.Name), slog.Any("error", err))
+	return rpc.Errorf(rpc.CodeInternalError, "internal error: the result of tool %s does not match its output schema", t.def.Name)
 }
 
 // normalize makes absent arguments an empty object, and refuses what no tool
@@ -196,9 +221,7 @@ func (c *Call) toolResult(ctx context.Context, t *tool, res *mcp.CallToolResult)
 	}
 	if t.out != nil {
 		if err := t.checkOutput(out.StructuredContent); err != nil {
-			c.session.log().LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
-				slog.String("tool", t.def.Name), slog.Any("error", err))
-			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error: the result of tool %s does not match its output schema", t.def.Name)
+			return nil, c.misfit(ctx, t, err)
 		}
 	}
 	if len(out.Content) == 0 && out.StructuredContent != nil {

@@ -56,9 +56,9 @@ var calls = []struct {
 	name, tool, arguments string
 	most                  float64
 }{
-	{"dynamic", "dynamic", `{"text":"hello"}`, 21},
-	{"typed", "add", `{"a":2,"b":3.5}`, 25},
-	{"long", "echo", `{"text":"` + strings.Repeat("0123456789abcdef", 640) + `"}`, 31},
+	{"dynamic", "dynamic", `{"text":"hello"}`, 12},
+	{"typed", "add", `{"a":2,"b":3.5}`, 12},
+	{"long", "echo", `{"text":"` + strings.Repeat("0123456789abcdef", 640) + `"}`, 23},
 }
 
 func BenchmarkToolCall(b *testing.B) {

@@ -77,38 +77,49 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 	if err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
-	wrap, trusted, err := s.output(&t.OutputSchema, reflect.TypeFor[Out]())
+	form, err := s.output(&t.OutputSchema, reflect.TypeFor[Out]())
 	if err != nil {
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
 	var tl *tool
-	tl, err = s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+	call := typedCall[Out](func(ctx context.Context, p *mcp.CallToolParams) (out Out, refusal *mcp.CallToolResult, err error) {
 		in := new(In)
 		if err := tl.arguments(reader, p.Arguments, in); err != nil {
-			return toolError(err), nil
+			return out, toolError(err), nil
 		}
-		out, err := fn(ctx, *in)
-		if err != nil {
-			return nil, err
+		out, err = fn(ctx, *in)
+		return out, nil, err
+	})
+	tl, err = s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+		out, refusal, err := call(ctx, p)
+		if err != nil || refusal != nil {
+			return refusal, err
 		}
 		if text, ok := any(out).(string); ok {
 			return textResult(text), nil
 		}
-		res, err := wrap(out)
-		if err != nil { // the program's mistake, not the model's
-			s.loggerOf(ctx).LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", t.Name), slog.Any("error", err))
-			return nil, rpc.Errorf(rpc.CodeInternalError, "internal error")
+		res, err := form.wrap(out)
+		if err != nil {
+			return nil, s.cannotSend(ctx, t.Name, err)
 		}
 		return res, nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if trusted {
+	if form.trusted {
 		tl.out = nil
 	}
 	tl.fresh, tl.checks = reflect.TypeFor[Out]() != resultType, true
+	tl.answer = call.answerer(s, t.Name, form)
 	return tl, nil
+}
+
+// cannotSend logs the program's mistake, not the model's, and returns what the
+// client is told of it.
+func (s *Server) cannotSend(ctx context.Context, tool string, err error) error {
+	s.loggerOf(ctx).LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", tool), slog.Any("error", err))
+	return rpc.Errorf(rpc.CodeInternalError, "internal error")
 }
 
 // checkFields looks for a property of a schema that the type has no field for:
@@ -237,23 +248,31 @@ var (
 // wrapper makes a result of what a tool returned.
 type wrapper func(out any) (*mcp.CallToolResult, error)
 
-// output returns how values of a type become a result, and gives the tool a
-// schema where it has none and the values are structured content. They are
-// trusted where the type alone makes them fit.
-func (s *Server) output(schema *jsontext.Value, t reflect.Type) (wrap wrapper, trusted bool, err error) {
-	if wrap = resultOf(t); wrap != nil {
-		return wrap, *schema == nil, nil
+// An outputForm is how values of a type become a result.
+type outputForm struct {
+	wrap    wrapper
+	encode  func(out any) (jsontext.Value, error) // nil where they are no structured content
+	trusted bool                                  // the type alone makes them fit the schema
+}
+
+// output returns the form of a type, and gives the tool a schema where it has none
+// and the values are structured content.
+func (s *Server) output(schema *jsontext.Value, t reflect.Type) (outputForm, error) {
+	if wrap := resultOf(t); wrap != nil {
+		return outputForm{wrap: wrap, trusted: *schema == nil}, nil
 	}
 	found, err := s.infer(t, false)
 	switch given := *schema != nil; {
 	case given && err != nil:
-		return structured(nil), false, nil //nolint:nilerr // the type needs the schema that is given
+		return structured(nil), nil //nolint:nilerr // the type needs the schema that is given
 	case err != nil:
-		return nil, false, err
-	case !given && !found.Any:
-		*schema, trusted = found.Text, !found.Promises
+		return outputForm{}, err
 	}
-	return structured(found.Codec), trusted, nil
+	form := structured(found.Codec)
+	if *schema == nil && !found.Any {
+		*schema, form.trusted = found.Text, !found.Promises
+	}
+	return form, nil
 }
 
 // resultOf returns how values of a type become a result, or nil where they
@@ -303,10 +322,10 @@ func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: blocks}, nil
 }
 
-// structured returns a wrapper of values that become structured content.
-func structured(codec []json.Options) wrapper {
+// structured returns the form of values that become structured content.
+func structured(codec []json.Options) outputForm {
 	options := append([]json.Options{json.Deterministic(true)}, codec...)
-	return func(out any) (*mcp.CallToolResult, error) {
+	encode := func(out any) (jsontext.Value, error) {
 		if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, errors.New("server: a tool returned a nil pointer")
 		}
@@ -314,8 +333,14 @@ func structured(codec []json.Options) wrapper {
 		if err != nil {
 			return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
 		}
-		res := textResult(string(raw))
-		res.StructuredContent = raw
-		return res, nil
+		return raw, nil
 	}
+	wrap := func(out any) (*mcp.CallToolResult, error) {
+		raw, err := encode(out)
+		if err != nil {
+			return nil, err
+		}
+		return (&toolAnswer{structured: raw}).result(), nil
+	}
+	return outputForm{wrap: wrap, encode: encode}
 }

@@ -13,8 +13,8 @@ var gates = []struct {
 	prepare setUp
 	most    map[string][4]float64 // by era: dynamic, echo, add, echo10k
 }{
-	{"pair", inMemory, map[string][4]float64{"Handshake": {25, 23, 26, 24}, "Modern": {30, 28, 31, 29}}},
-	{"handler", handler, map[string][4]float64{"Handshake": {31, 32, 35, 34}, "Modern": {34, 35, 38, 37}}},
+	{"pair", inMemory, map[string][4]float64{"Handshake": {25, 23, 26, 24}, "Modern": {28, 26, 28, 27}}},
+	{"handler", handler, map[string][4]float64{"Handshake": {16, 14, 16, 17}, "Modern": {16, 14, 16, 17}}},
 }
 
 func TestCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
@@ -28,7 +28,23 @@ func TestCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
 }
 
 func TestTypedCallAllocations(t *testing.T) { //nolint:paralleltest // it counts
-	allocations(t, "typed", 28, typed(t))
+	allocations(t, "typed", 26, typed(t))
+}
+
+// A call over a line stream: the connection and the server are taken off.
+func TestLineAllocations(t *testing.T) { //nolint:paralleltest // it counts
+	for _, era := range eras() {
+		for i, most := range [...]float64{14, 12, 14, 12} {
+			k := calls()[i]
+			some := testing.AllocsPerRun(3, func() { serveLines(t, era.version, k, 200) })
+			more := testing.AllocsPerRun(3, func() { serveLines(t, era.version, k, 1200) })
+			n := (more - some) / 1000
+			if n > most {
+				t.Errorf("%s %s: %v allocations, want at most %v", era.name, k.name, n, most)
+			}
+			t.Logf("%s %s: %v allocations, at most %v", era.name, k.name, n, most)
+		}
+	}
 }
 
 // A client alone, with what the system's and net/http's part of the call takes.
