@@ -12,23 +12,38 @@ import (
 // as the params of a received request are.
 func Members(v jsontext.Value) iter.Seq2[[]byte, jsontext.Value] {
 	return func(yield func([]byte, jsontext.Value) bool) {
-		i := skipSpace(v, 0)
-		if i >= len(v) || v[i] != '{' {
-			return
-		}
-		for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; i = skipSpace(v, i+1) {
-			end := skipString(v, i)
-			name := unquoted(v[i:end])
-			i = skipSpace(v, end)
-			i = skipSpace(v, i+1) // the colon
-			end = skipValue(v, i)
-			if !yield(name, v[i:end:end]) {
-				return
-			}
-			i = skipSpace(v, end) // at the comma or the bracket
-		}
+		ReadMembers(v, func(name []byte, rest jsontext.Value) (int, bool) {
+			end := skipValue(rest, 0)
+			return end, yield(name, rest[:end:end])
+		})
 	}
 }
+
+// ReadMembers is [Members] for who reads values as they come, as [ReadString] does,
+// so that none is looked at twice. read gets the name and all that follows, which
+// begins with the value; it returns the length of the value, [ValueSize] if need be,
+// and false to end.
+func ReadMembers(v jsontext.Value, read func(name []byte, rest jsontext.Value) (size int, more bool)) {
+	i := skipSpace(v, 0)
+	if i >= len(v) || v[i] != '{' {
+		return
+	}
+	for i = skipSpace(v, i+1); i < len(v) && v[i] == '"'; i = skipSpace(v, i+1) {
+		end := skipString(v, i)
+		name := unquoted(v[i:end])
+		i = skipSpace(v, end)
+		i = skipSpace(v, i+1) // the colon
+		size, more := read(name, v[i:])
+		if !more {
+			return
+		}
+		i = skipSpace(v, i+size) // at the comma or the bracket
+	}
+}
+
+// ValueSize returns the length of the JSON value that v begins with, which must be
+// valid.
+func ValueSize(v jsontext.Value) int { return skipValue(v, 0) }
 
 // Elements yields the elements of a JSON array as they stand in v. What is no
 // array has no elements. v must be valid JSON.

@@ -79,32 +79,75 @@ func appendEscape(dst []byte, c byte) []byte {
 // Unquote returns the text of v, a valid JSON string as it stands in a message,
 // and false where v is something else.
 func Unquote(v jsontext.Value) (string, bool) {
+	read := ReadString
+	if len(v) > longText {
+		read = readLong
+	}
+	text, size := read(v)
+	return text, size > 0 && size == len(v)
+}
+
+// ReadString returns the text of the JSON string that v begins with, and the length
+// of what it has read; zero where v does not begin with a string. What v begins with
+// must be valid JSON.
+func ReadString(v jsontext.Value) (text string, size int) {
 	if len(v) < 2 || v[0] != '"' {
-		return "", false
+		return "", 0
 	}
-	v = v[1 : len(v)-1]
-	end := quoted(v, 0)
-	if end == len(v) {
-		return string(v), true
+	end := quoted(v, 1)
+	if end < len(v) && v[end] == '"' {
+		return string(v[1:end]), end + 1
 	}
-	var text strings.Builder
-	text.Grow(len(v) - 1)
-	for i := 0; ; {
-		text.Write(v[i:end])
-		if end == len(v) {
-			return text.String(), true
+	if len(v) > longText {
+		return readLong(v[:skipString(v, 0)])
+	}
+	buf := encoded.Get().(*[]byte) // it is not known how long the text is
+	b := (*buf)[:0]
+	defer func() { encoding{b, buf}.free() }()
+	for i := 1; end < len(v); end = quoted(v, i) {
+		b = append(b, v[i:end]...)
+		if v[end] == '"' {
+			return string(b), end + 1
 		}
-		r, size := unescape(v[end:])
-		if size == 0 || size > len(v)-end {
-			return "", false
+		r, n := unescape(v[end:])
+		if n == 0 || n > len(v)-end {
+			return "", 0
+		}
+		b = utf8.AppendRune(b, r)
+		i = end + n
+	}
+	return "", 0
+}
+
+// longText is from where on it is better to look for the end of a text first, than
+// to read it into memory that is not its own.
+const longText = 64 << 10
+
+// readLong is ReadString of a string that ends where v does.
+func readLong(v jsontext.Value) (text string, size int) {
+	if v[0] != '"' || v[len(v)-1] != '"' {
+		return "", 0
+	}
+	size = len(v)
+	v = v[1 : size-1]
+	var b strings.Builder
+	b.Grow(len(v))
+	for i := 0; ; {
+		end := min(quoted(v, i), len(v))
+		b.Write(v[i:end])
+		if end == len(v) {
+			return b.String(), size
+		}
+		r, n := unescape(v[end:])
+		if n == 0 || n > len(v)-end {
+			return "", 0
 		}
 		if r < utf8.RuneSelf {
-			text.WriteByte(byte(r))
+			b.WriteByte(byte(r))
 		} else {
-			text.WriteRune(r)
+			b.WriteRune(r)
 		}
-		i = end + size
-		end = quoted(v, i)
+		i = end + n
 	}
 }
 

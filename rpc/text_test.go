@@ -1,6 +1,7 @@
 package rpc_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -24,6 +25,27 @@ func FuzzString(f *testing.F) {
 			t.Fatalf("%s is read as %q, %v", quoted, got, ok)
 		}
 	})
+}
+
+// What comes behind a string does not matter, nor how long either is.
+func TestReadString(t *testing.T) {
+	t.Parallel()
+	for _, unit := range []string{"a", "\\", "\"é\n", "\U0001f642 b"} {
+		for _, n := range []int{0, 1, 100, 70_000} {
+			want := strings.Repeat(unit, n)
+			v := jsontext.Value(rpc.AppendString(nil, want))
+			for _, rest := range []string{"", ` ,"more":"\u0041"}`, strings.Repeat(`"`, 70_000)} {
+				if got, size := rpc.ReadString(append(slices.Clip(v), rest...)); got != want || size != len(v) {
+					t.Errorf("%d times %q before %.10q: %d of %d bytes are read as %d", n, unit, rest, size, len(v), len(got))
+				}
+			}
+		}
+	}
+	for _, v := range []string{"", `"`, `"a`, `"\`, `"\"`, `"\u12`, `7`, `"` + strings.Repeat(`\`, 70_000)} {
+		if got, size := rpc.ReadString(jsontext.Value(v)); size != 0 {
+			t.Errorf("%.20s is read as %q", v, got)
+		}
+	}
 }
 
 func FuzzUnquote(f *testing.F) {

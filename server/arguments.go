@@ -101,27 +101,36 @@ func (r *argumentReader) read(args jsontext.Value, v reflect.Value) (read, fits 
 	if !r.plain || args.Kind() != '{' {
 		return false, false
 	}
-	fits, missing := r.proves, r.required
-	for name, value := range rpc.Members(args) {
+	read, fits, missing := true, r.proves, r.required
+	rpc.ReadMembers(args, func(name []byte, rest jsontext.Value) (size int, more bool) {
 		i := r.field(name)
 		if i < 0 { // ignored, as the package does
 			fits = false
-			continue
+			return rpc.ValueSize(rest), true
 		}
 		missing &^= 1 << i
-		f := &r.fields[i]
-		to := v.Field(f.index)
-		if f.kind == reflect.Invalid {
-			if json.Unmarshal(value, to.Addr().Interface(), r.codec...) != nil {
-				return false, false // its error names the place, where the whole is decoded
-			}
-			continue
-		}
-		if !readPlain(value, to, f.kind) {
-			return false, false
-		}
+		size, read = r.readField(&r.fields[i], rest, v)
+		return size, read
+	})
+	return read, read && fits && missing == 0
+}
+
+// readField reads the value that rest begins with into its field, and returns its
+// length. It reports false for what it leaves to the JSON package.
+func (r *argumentReader) readField(f *argumentField, rest jsontext.Value, v reflect.Value) (size int, ok bool) {
+	to := v.Field(f.index)
+	if f.kind == reflect.String {
+		text, size := rpc.ReadString(rest)
+		to.SetString(text)
+		return size, size > 0
 	}
-	return true, fits && missing == 0
+	size = rpc.ValueSize(rest)
+	if value := rest[:size:size]; f.kind != reflect.Invalid {
+		return size, readPlain(value, to, f.kind)
+	} else if json.Unmarshal(value, to.Addr().Interface(), r.codec...) != nil {
+		return size, false // its error names the place, where the whole is decoded
+	}
+	return size, true
 }
 
 // field returns the place of a field, or -1.
@@ -136,10 +145,6 @@ func (r *argumentReader) field(name []byte) int {
 
 func readPlain(value jsontext.Value, to reflect.Value, k reflect.Kind) bool {
 	switch {
-	case k == reflect.String:
-		text, ok := rpc.Unquote(value)
-		to.SetString(text)
-		return ok
 	case k == reflect.Bool:
 		to.SetBool(string(value) == "true")
 		return value.Kind() == 't' || value.Kind() == 'f'
