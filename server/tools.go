@@ -155,12 +155,17 @@ func (c *Call) answerOf(ctx context.Context, t *tool, p *mcp.CallToolParams) (an
 	if err != nil {
 		return failed(ctx, err)
 	}
-	if a, ok := res.(*toolAnswer); ok && t.out != nil {
+	a, ok := res.(*toolAnswer)
+	if !ok {
+		full, _ := res.(*mcp.CallToolResult)
+		return c.toolResult(ctx, t, full)
+	}
+	if t.out != nil {
 		if err := t.checkOutput(a.structured); err != nil {
 			return nil, c.misfit(ctx, t, err)
 		}
 	}
-	return res, nil
+	return a, nil
 }
 
 // misfit logs what is wrong with a result, and returns what the client is told of it.

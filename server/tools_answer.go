@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"reflect"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -59,34 +58,21 @@ func headOf(info mcp.Meta) ([]byte, error) {
 	return text[1 : len(text)-len(rest)], nil
 }
 
-// answerer runs a tool for a *toolAnswer, or for the result of a call that it does
-// not take.
+// An answerer runs a typed tool. What it returns is a *toolAnswer or, for what that
+// has no room for, a *mcp.CallToolResult.
 type answerer func(ctx context.Context, p *mcp.CallToolParams) (any, error)
 
-// typedCall runs a typed tool. Arguments that it does not take are refused.
-type typedCall[Out any] func(ctx context.Context, p *mcp.CallToolParams) (out Out, refusal *mcp.CallToolResult, err error)
-
-// answerer returns the answerer of the tool with this name, nil where what it
-// returns is neither text nor structured content.
-func (call typedCall[Out]) answerer(s *Server, tool string, form outputForm) answerer {
-	if form.encode == nil && reflect.TypeFor[Out]() != reflect.TypeFor[string]() {
-		return nil
-	}
-	return func(ctx context.Context, p *mcp.CallToolParams) (any, error) {
-		out, refusal, err := call(ctx, p)
+// handler returns a as others see it.
+func (a answerer) handler() ToolHandler {
+	return func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+		res, err := a(ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		if refusal != nil {
-			return refusal, nil
+		if short, ok := res.(*toolAnswer); ok {
+			return short.result(), nil
 		}
-		if text, ok := any(out).(string); ok {
-			return &toolAnswer{text: text}, nil
-		}
-		raw, err := form.encode(out)
-		if err != nil {
-			return nil, s.cannotSend(ctx, tool, err)
-		}
-		return &toolAnswer{structured: raw}, nil
+		full, _ := res.(*mcp.CallToolResult)
+		return full, nil
 	}
 }

@@ -82,44 +82,28 @@ func typedTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) 
 		return nil, fmt.Errorf("server: tool %q: %w", t.Name, err)
 	}
 	var tl *tool
-	call := typedCall[Out](func(ctx context.Context, p *mcp.CallToolParams) (out Out, refusal *mcp.CallToolResult, err error) {
+	answer := answerer(func(ctx context.Context, p *mcp.CallToolParams) (any, error) {
 		in := new(In)
 		if err := tl.arguments(reader, p.Arguments, in); err != nil {
-			return out, toolError(err), nil
+			return toolError(err), nil
 		}
-		out, err = fn(ctx, *in)
-		return out, nil, err
-	})
-	tl, err = s.newTool(t, func(ctx context.Context, p *mcp.CallToolParams) (*mcp.CallToolResult, error) {
-		out, refusal, err := call(ctx, p)
-		if err != nil || refusal != nil {
-			return refusal, err
+		out, err := fn(ctx, *in)
+		if err != nil {
+			return nil, err
 		}
 		if text, ok := any(out).(string); ok {
-			return textResult(text), nil
+			return &toolAnswer{text: text}, nil
 		}
-		res, err := form.wrap(out)
-		if err != nil {
-			return nil, s.cannotSend(ctx, t.Name, err)
-		}
-		return res, nil
+		return form.of(ctx, s, t.Name, out)
 	})
-	if err != nil {
+	if tl, err = s.newTool(t, answer.handler()); err != nil {
 		return nil, err
 	}
 	if form.trusted {
 		tl.out = nil
 	}
-	tl.fresh, tl.checks = reflect.TypeFor[Out]() != resultType, true
-	tl.answer = call.answerer(s, t.Name, form)
+	tl.fresh, tl.checks, tl.answer = reflect.TypeFor[Out]() != resultType, true, answer
 	return tl, nil
-}
-
-// cannotSend logs the program's mistake, not the model's, and returns what the
-// client is told of it.
-func (s *Server) cannotSend(ctx context.Context, tool string, err error) error {
-	s.loggerOf(ctx).LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", tool), slog.Any("error", err))
-	return rpc.Errorf(rpc.CodeInternalError, "internal error")
 }
 
 // checkFields looks for a property of a schema that the type has no field for:
@@ -248,11 +232,29 @@ var (
 // wrapper makes a result of what a tool returned.
 type wrapper func(out any) (*mcp.CallToolResult, error)
 
-// An outputForm is how values of a type become a result.
+// An outputForm is how values of a type become a result: one of wrap and encode is
+// not nil.
 type outputForm struct {
 	wrap    wrapper
-	encode  func(out any) (jsontext.Value, error) // nil where they are no structured content
+	encode  func(out any) (jsontext.Value, error) // structured content
 	trusted bool                                  // the type alone makes them fit the schema
+}
+
+// of returns the answer, or the result, that a value becomes. What cannot be sent is
+// the program's mistake, not the model's.
+func (f *outputForm) of(ctx context.Context, s *Server, tool string, out any) (res any, err error) {
+	if f.wrap != nil {
+		res, err = f.wrap(out)
+	} else {
+		var raw jsontext.Value
+		raw, err = f.encode(out)
+		res = &toolAnswer{structured: raw}
+	}
+	if err != nil {
+		s.loggerOf(ctx).LogAttrs(ctx, slog.LevelError, "a tool returned what cannot be sent", slog.String("tool", tool), slog.Any("error", err))
+		return nil, rpc.Errorf(rpc.CodeInternalError, "internal error")
+	}
+	return res, nil
 }
 
 // output returns the form of a type, and gives the tool a schema where it has none
@@ -325,7 +327,7 @@ func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 // structured returns the form of values that become structured content.
 func structured(codec []json.Options) outputForm {
 	options := append([]json.Options{json.Deterministic(true)}, codec...)
-	encode := func(out any) (jsontext.Value, error) {
+	return outputForm{encode: func(out any) (jsontext.Value, error) {
 		if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, errors.New("server: a tool returned a nil pointer")
 		}
@@ -334,13 +336,5 @@ func structured(codec []json.Options) outputForm {
 			return nil, fmt.Errorf("server: encode the result of a tool: %w", err)
 		}
 		return raw, nil
-	}
-	wrap := func(out any) (*mcp.CallToolResult, error) {
-		raw, err := encode(out)
-		if err != nil {
-			return nil, err
-		}
-		return (&toolAnswer{structured: raw}).result(), nil
-	}
-	return outputForm{wrap: wrap, encode: encode}
+	}}
 }
