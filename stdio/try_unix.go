@@ -17,14 +17,14 @@ func unwaiting(f *os.File) io.Writer {
 	if err != nil || f.SetWriteDeadline(time.Time{}) != nil { // only those have deadlines
 		return f
 	}
-	t := &tryFile{File: f, raw: raw}
+	t := &tryFile{file: f, raw: raw}
 	t.write = t.writeOnce
 	return t
 }
 
 // tryFile is a file that can be written without waiting.
 type tryFile struct {
-	*os.File
+	file  *os.File
 	raw   syscall.RawConn
 	write func(fd uintptr) bool // writeOnce, made once
 	wide  bool                  // there was more to write than a pipe has room for
@@ -52,7 +52,7 @@ func (t *tryFile) Write(b []byte) (int, error) {
 		t.wide = true
 		_ = t.raw.Control(widen) // where it fails it stays as it is
 	}
-	return t.File.Write(b)
+	return t.file.Write(b)
 }
 
 // writeOnce leaves waiting to nobody: it is always done.

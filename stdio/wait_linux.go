@@ -18,7 +18,7 @@ const canWait = true
 // each answer before it asks again, that costs several times what an answer does.
 // A thread that waits by itself just goes on.
 type waitingFile struct {
-	*stdFile
+	file *stdFile
 	raw  syscall.RawConn
 	read func(fd uintptr) bool // readOnce, made once
 
@@ -45,7 +45,7 @@ func waiting(f *stdFile) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &waitingFile{stdFile: f, raw: raw}
+	w := &waitingFile{file: f, raw: raw}
 	if err := syscall.Pipe2(w.ends[:], syscall.O_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("pipe", err)
 	}
@@ -143,5 +143,5 @@ func (w *waitingFile) Close() error {
 	if !w.reading {
 		_ = syscall.Close(w.ends[0])
 	}
-	return w.stdFile.Close()
+	return w.file.Close()
 }
