@@ -57,7 +57,7 @@ var calls = []struct {
 	most                  float64
 }{
 	{"dynamic", "dynamic", `{"text":"hello"}`, 12},
-	{"typed", "add", `{"a":2,"b":3.5}`, 12},
+	{"typed", "add", `{"a":2,"b":3.5}`, 11},
 	{"long", "echo", `{"text":"` + strings.Repeat("0123456789abcdef", 640) + `"}`, 23},
 }
 

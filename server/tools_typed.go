@@ -266,11 +266,11 @@ func (s *Server) output(schema *jsontext.Value, t reflect.Type) (outputForm, err
 	found, err := s.infer(t, false)
 	switch given := *schema != nil; {
 	case given && err != nil:
-		return structured(nil), nil //nolint:nilerr // the type needs the schema that is given
+		return structured(t, nil), nil //nolint:nilerr // the type needs the schema that is given
 	case err != nil:
 		return outputForm{}, err
 	}
-	form := structured(found.Codec)
+	form := structured(t, found.Codec)
 	if *schema == nil && !found.Any {
 		*schema, form.trusted = found.Text, !found.Promises
 	}
@@ -324,11 +324,18 @@ func contentResult(blocks ...mcp.Content) (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: blocks}, nil
 }
 
-// structured returns the form of values that become structured content.
-func structured(codec []json.Options) outputForm {
+// structured returns the form of values of t that become structured content.
+func structured(t reflect.Type, codec []json.Options) outputForm {
 	options := append([]json.Options{json.Deterministic(true)}, codec...)
+	plain := newStructWriter(t)
 	return outputForm{encode: func(out any) (jsontext.Value, error) {
-		if v := reflect.ValueOf(out); v.Kind() == reflect.Pointer && v.IsNil() {
+		v := reflect.ValueOf(out)
+		if plain != nil {
+			if raw, ok := plain.append(make([]byte, 0, smallStruct), v); ok {
+				return raw, nil
+			}
+		}
+		if v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, errors.New("server: a tool returned a nil pointer")
 		}
 		raw, err := json.Marshal(out, options...)
