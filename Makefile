@@ -19,7 +19,7 @@ MODULES := $(shell go list -m -f '{{.Dir}}')
 ALL     := work
 
 # The packages of the SDK, which are for every system.
-SDK := . ./rpc/... ./mcp/... ./server/... ./client/... ./stdio/... ./streamhttp/... ./mcptest/...
+SDK := . ./rpc/... ./mcp/... ./server/... ./client/... ./stdio/... ./streamhttp/... ./auth/... ./mcptest/...
 
 LINT     := $(CURDIR)/tools/bin/golangci-lint
 FUZZTIME ?= 10s

@@ -35,7 +35,11 @@ func (h *Handler) lasting(w http.ResponseWriter, r *http.Request, serve func(con
 		serve(ctx, &line{h: h, w: w, hangUp: cancel})
 		return
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	ctx, stop := context.WithoutCancel(r.Context()), context.CancelFunc(func() {})
+	if end, ok := r.Context().Deadline(); ok { // such as the end of a token: the stream may outlive the HTTP request, not that
+		ctx, stop = context.WithDeadline(ctx, end)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
 	l := &line{h: h, w: w, hangUp: cancel, freed: make(chan struct{})}
 	freed := l.freed
 	l.await = context.AfterFunc(r.Context(), func() { cancel(errHungUp) })
@@ -44,6 +48,7 @@ func (h *Handler) lasting(w http.ResponseWriter, r *http.Request, serve func(con
 		defer h.leave()
 		defer h.streams.Add(-1)
 		defer l.end()
+		defer stop()
 		defer cancel(nil)
 		serve(ctx, l)
 	}()

@@ -39,6 +39,8 @@ var imports = map[string]struct{ own, others []string }{
 	"client":     {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2, uriTemplate}},
 	"stdio":      {[]string{"rpc", "internal/"}, []string{jsonV2}},
 	"streamhttp": {[]string{"rpc", "mcp", "internal/"}, []string{jsonV2}},
+	// Beside the layers: nothing of ours below it, nothing of ours above it.
+	"auth": {nil, []string{jsonV2}},
 	// Layer 3: the front door, and testing.
 	"":        {[]string{"rpc", "mcp", "server", "client", "stdio", "streamhttp", "internal/"}, []string{jsonV2}},
 	"mcptest": {[]string{"rpc", "mcp", "server", "client", "stdio", "streamhttp", "internal/"}, []string{jsonV2, goCmp}},
