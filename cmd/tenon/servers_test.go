@@ -34,7 +34,21 @@ func hostile() {
 	speak(func(id int, method string) string {
 		switch method {
 		case "initialize":
-			return `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"h\u001b]0;x\u0007","version":"1"}}`
+			return `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{},"prompts":{},"completions":{}},"serverInfo":{"name":"h\u001b]0;x\u0007","version":"1"},"instructions":"a\u001b[2Jb\u202ec"}`
+		case "ping":
+			return `"result":{}`
+		case "resources/list":
+			return `"result":{"resources":[{"uri":"h://\u001b[2J","name":"n","description":"d\u202e\u009b"}]}`
+		case "resources/templates/list":
+			return `"result":{"resourceTemplates":[{"uriTemplate":"h://\u001b[2J{x}","name":"n\u202e"}]}`
+		case "resources/read":
+			return `"result":{"contents":[{"uri":"h://r","text":"a\u001b[2J\u202e"},{"uri":"h://\u001b[2J","mimeType":"\u009b","blob":"G1sySg=="}]}`
+		case "prompts/list":
+			return `"result":{"prompts":[{"name":"p","description":"d\u001b[2J","arguments":[{"name":"a\u202e"}]}]}`
+		case "prompts/get":
+			return `"result":{"messages":[{"role":"user","content":{"type":"text","text":"t\u001b[2J\u202e"}}]}`
+		case "completion/complete":
+			return `"result":{"completion":{"values":["v\u001b[2J\u202e"]}}`
 		case "tools/list":
 			return `"result":{"tools":[` +
 				`{"name":"t","title":"a\u001b[2Jb\u202ec\nd","inputSchema":{"type":"object","properties":{"p\u009b":{"type":"\u202estring"}}}},` +

@@ -55,7 +55,28 @@ func TestOnTerminal(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, list)
 		}
 	}
-	for _, args := range [][]string{{"tools"}, {"tools", "--json"}, {"call", "t"}, {"call", "t", "--json"}, {"call", "t", "q=1"}} {
+	list = onTerminal(t, "prompts", "--", "env", asProgram+"=tenon", os.Args[0], "everything")
+	if want := " · 2 prompts\n\n  greet(name: str, [style: str])\n      Greet somebody\n"; !strings.Contains(list, want) {
+		t.Errorf("no %q in\n%s", want, list)
+	}
+	for _, args := range [][]string{
+		{"tools"},
+		{"tools", "--json"},
+		{"call", "t"},
+		{"call", "t", "--json"},
+		{"call", "t", "q=1"},
+		{"info"},
+		{"info", "--json"},
+		{"resources"},
+		{"resources", "--templates"},
+		{"read", "h://r"},
+		{"read", "h://r", "--json"},
+		{"prompts"},
+		{"get", "p"},
+		{"get", "p", "b=1"},
+		{"complete", "p", "a=v"},
+		{"ping", "-n", "1"},
+	} {
 		out := onTerminal(t, append(args, "--", "env", asProgram+"=hostile", os.Args[0])...)
 		if strings.ContainsAny(out, "\x1b\x07\u009b\u202e\u2066") {
 			t.Errorf("%q drives the terminal: %q", args, out)

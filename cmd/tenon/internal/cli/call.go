@@ -89,6 +89,15 @@ func asksUs(res *mcp.CallToolResult, err error) bool {
 	})
 }
 
+// asked gives an error the exit code of a server that asks its client for
+// something, if it is one.
+func asked(what string, err error) error {
+	if !errors.Is(err, mcp.ErrMissingCapability) && !errors.Is(err, mcp.ErrURLElicitation) && !is[*client.InputError](err) {
+		return err
+	}
+	return &codeError{exitInput, fmt.Errorf("%s asks its client for something before it answers, and `tenon` cannot answer yet: %w", what, err)}
+}
+
 // unknownTool says what may have been meant, and how that is called.
 func unknownTool(name string, tools []mcp.Tool) error {
 	names := make([]string, len(tools))
@@ -137,25 +146,30 @@ func (a *app) safe(text string) string {
 func contentText(res *mcp.CallToolResult) string {
 	var parts []string
 	for _, block := range res.Content {
-		switch b := block.(type) {
-		case *mcp.TextContent:
-			parts = append(parts, b.Text)
-		case *mcp.ImageContent:
-			parts = append(parts, fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)))
-		case *mcp.AudioContent:
-			parts = append(parts, fmt.Sprintf("[audio %s, %d bytes]", b.MIMEType, len(b.Data)))
-		case *mcp.ResourceLink:
-			parts = append(parts, fmt.Sprintf("[link %s %s]", b.Name, b.URI))
-		case *mcp.EmbeddedResource:
-			parts = append(parts, resourceText(&b.Resource))
-		case *mcp.UnknownContent:
-			parts = append(parts, fmt.Sprintf("[content of type %q]", b.Type))
-		}
+		parts = append(parts, blockText(block))
 	}
 	if len(parts) == 0 && len(res.StructuredContent) > 0 {
 		return string(res.StructuredContent)
 	}
 	return strings.Join(parts, "\n")
+}
+
+func blockText(block mcp.Content) string {
+	switch b := block.(type) {
+	case *mcp.TextContent:
+		return b.Text
+	case *mcp.ImageContent:
+		return fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data))
+	case *mcp.AudioContent:
+		return fmt.Sprintf("[audio %s, %d bytes]", b.MIMEType, len(b.Data))
+	case *mcp.ResourceLink:
+		return fmt.Sprintf("[link %s %s]", b.Name, b.URI)
+	case *mcp.EmbeddedResource:
+		return resourceText(&b.Resource)
+	case *mcp.UnknownContent:
+		return fmt.Sprintf("[content of type %q]", b.Type)
+	}
+	return fmt.Sprintf("[content %T]", block)
 }
 
 func resourceText(r *mcp.ResourceContents) string {

@@ -21,26 +21,11 @@ func (a *app) toolsCommand() *cobra.Command {
 			"  tenon tools https://example.com/mcp\n" +
 			"  tenon tools -- npx -y @modelcontextprotocol/server-everything",
 		Args: cobra.ArbitraryArgs,
-		RunE: func(c *cobra.Command, args []string) error {
-			words, command := split(c, args)
-			server, rest, err := a.target(words, command)
-			if err != nil {
-				return err
-			}
-			if len(rest) > 0 {
-				return usagef("tools takes one server and nothing else; what is %q for?", rest[0])
-			}
-			return a.tools(c.Context(), server)
-		},
+		RunE: a.run(job{do: func(ctx context.Context, c *client.Client, _ []string) error { return a.tools(ctx, c) }}),
 	}
 }
 
-func (a *app) tools(ctx context.Context, server target) error {
-	c, err := a.connect(ctx, server)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = c.Close() }()
+func (a *app) tools(ctx context.Context, c *client.Client) error {
 	tools, err := listTools(ctx, c)
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)
@@ -68,11 +53,11 @@ func (a *app) tools(ctx context.Context, server target) error {
 // summary is what a tool is for, in a line: its title, or how its description
 // begins.
 func summary(t *mcp.Tool) string {
-	if name := t.DisplayName(); name != t.Name {
-		return name
+	title := t.DisplayName()
+	if title == t.Name {
+		title = ""
 	}
-	first, _, _ := strings.Cut(strings.TrimSpace(t.Description), "\n")
-	return first
+	return summaryOf(title, t.Description)
 }
 
 func listTools(ctx context.Context, c *client.Client) ([]mcp.Tool, error) {
