@@ -160,7 +160,7 @@ func (p property) typeName() string {
 
 // arguments turns the words of the command line into the arguments of a call:
 // key=value is typed by the schema, the value of key:=json is taken as it is,
-// and one word that is a JSON object is all of them, unchecked.
+// a value @file is what the file has, and one word that is a JSON object is all of them, unchecked.
 func (s signature) arguments(words []string) (jsontext.Value, error) {
 	if len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{") {
 		v := jsontext.Value(words[0])
@@ -218,6 +218,9 @@ func (s signature) argument(word string) (key string, value jsontext.Value, err 
 			names[i] = p.Name
 		}
 		return "", nil, usagef("tool %q has no argument %q%s\n  %s", s.tool, key, didYouMean(key, names), s)
+	}
+	if text, err = argumentText(key, text); err != nil {
+		return "", nil, err
 	}
 	if isJSON {
 		v := jsontext.Value(text)

@@ -14,14 +14,17 @@ import (
 )
 
 func (a *app) callCommand() *cobra.Command {
-	return &cobra.Command{
+	var saveTo string
+	c := &cobra.Command{
 		Use:   "call TARGET TOOL [key=value…] | call TOOL [key=value…] -- COMMAND ARGS…",
 		Short: "Call a tool",
 		Long: "Call a tool and print what it returns.\n\n" +
 			"key=value is typed by the tool's own schema, so that zip=01234 stays a string; key:=JSON is taken as it is;\n" +
-			"one JSON object stands for all arguments.",
+			"key=@FILE and key:=@FILE take the value from a file; one JSON object stands for all arguments.",
 		Example: "  tenon call @dev echo message=hi\n" +
 			"  tenon call @dev add a=2 b=40 --json\n" +
+			"  tenon call @dev echo message=@draft.md\n" +
+			"  tenon call @dev image --save-media out\n" +
 			"  tenon call echo message=hi -- npx -y @modelcontextprotocol/server-everything",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -33,12 +36,14 @@ func (a *app) callCommand() *cobra.Command {
 			if len(rest) == 0 {
 				return usagef("no tool named; `tenon tools` lists them")
 			}
-			return a.call(c.Context(), server, rest[0], rest[1:])
+			return a.call(c.Context(), server, rest[0], rest[1:], saveTo)
 		},
 	}
+	c.Flags().StringVar(&saveTo, "save-media", "", "write images, sounds and embedded files to new files in this directory and print their paths")
+	return c
 }
 
-func (a *app) call(ctx context.Context, server target, name string, words []string) error {
+func (a *app) call(ctx context.Context, server target, name string, words []string, saveTo string) error {
 	c, err := a.connect(ctx, server)
 	if err != nil {
 		return err
@@ -71,7 +76,7 @@ func (a *app) call(ctx context.Context, server target, name string, words []stri
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
 	}
-	return a.printResult(name, res)
+	return a.printResult(name, res, saveTo)
 }
 
 // asksUs reports whether a call failed because this client cannot be asked: by
@@ -111,26 +116,34 @@ func unknownTool(name string, tools []mcp.Tool) error {
 	return fmt.Errorf("unknown tool %q%s\n  %s", name, didYouMean(name, names), newSignature(names[i], tools[i].InputSchema))
 }
 
-func (a *app) printResult(name string, res *mcp.CallToolResult) error {
-	text := contentText(res)
-	failed := &codeError{exitTool, fmt.Errorf("tool %q failed: %s", name, text)}
-	if a.json {
-		if err := a.printJSON(res); err != nil || !res.IsError {
-			return err
+func (a *app) printResult(name string, res *mcp.CallToolResult, saveTo string) error {
+	failed := &codeError{exitTool, fmt.Errorf("tool %q failed: %s", name, contentText(res))}
+	if res.IsError {
+		if a.json {
+			if err := a.printJSON(res); err != nil {
+				return err
+			}
 		}
 		return failed
 	}
-	if res.IsError {
-		return failed
+	var saved map[int]string
+	var notSaved error // the tool has acted: what it said is shown all the same
+	if saveTo != "" {
+		saved, notSaved = saveMedia(saveTo, res.Content)
 	}
+	if a.json {
+		for i := range res.Content {
+			if path, ok := saved[i]; ok {
+				fmt.Fprintln(a.err, "saved", path)
+			}
+		}
+		return errors.Join(a.printJSON(res), notSaved)
+	}
+	text := textWith(res, saved)
 	if text == "" {
-		return nil
+		return notSaved
 	}
-	_, err := fmt.Fprintln(a.out, strings.TrimSuffix(a.safe(text), "\n"))
-	if err != nil {
-		return errors.New("could not write the result")
-	}
-	return nil
+	return errors.Join(a.print(strings.TrimSuffix(a.safe(text), "\n")+"\n"), notSaved)
 }
 
 // safe escapes text for a terminal. A pipe gets what the tool said.
@@ -143,9 +156,16 @@ func (a *app) safe(text string) string {
 
 // contentText is the content for people: text as it is, other blocks named.
 // Where there is none it is the structured content.
-func contentText(res *mcp.CallToolResult) string {
+func contentText(res *mcp.CallToolResult) string { return textWith(res, nil) }
+
+// textWith is contentText with the paths of what was saved in its place.
+func textWith(res *mcp.CallToolResult, saved map[int]string) string {
 	var parts []string
-	for _, block := range res.Content {
+	for i, block := range res.Content {
+		if path, ok := saved[i]; ok {
+			parts = append(parts, path)
+			continue
+		}
 		parts = append(parts, blockText(block))
 	}
 	if len(parts) == 0 && len(res.StructuredContent) > 0 {
