@@ -24,6 +24,7 @@ type app struct {
 
 	timeout, connectTimeout time.Duration
 	json                    bool
+	server                  serverFlags
 }
 
 // Main runs one command line and returns the exit code.
@@ -78,9 +79,13 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().DurationVar(&a.timeout, "timeout", 2*time.Minute, "how long a server may be silent on a request; 0 = no limit")
 	root.PersistentFlags().DurationVar(&a.connectTimeout, "connect-timeout", 30*time.Second, "how long connecting may take; 0 = no limit")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result of the protocol as JSON")
-	root.AddCommand(a.devCommand(), a.infoCommand(), a.pingCommand(), a.toolsCommand(), a.callCommand(), a.sampleCommand(),
-		a.resourcesCommand(), a.readCommand(), a.promptsCommand(), a.getCommand(), a.completeCommand(),
-		a.recordCommand(), a.replayCommand(), a.diffCommand())
+	root.AddCommand(a.devCommand(), a.sampleCommand(), a.recordCommand(), a.replayCommand(), a.diffCommand())
+	for _, c := range []*cobra.Command{
+		a.infoCommand(), a.pingCommand(), a.toolsCommand(), a.callCommand(), a.resourcesCommand(), a.readCommand(),
+		a.promptsCommand(), a.getCommand(), a.completeCommand(),
+	} {
+		root.AddCommand(a.withServerFlags(c))
+	}
 	root.RunE = func(c *cobra.Command, args []string) error { return c.Help() }
 	for _, c := range append(root.Commands(), root) {
 		check := c.Args

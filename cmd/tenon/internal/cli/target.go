@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,11 +37,20 @@ type target struct {
 	url     string
 	dev     bool // url is that of a `tenon dev`
 	command *stdio.Command
+	options []tenon.Option // for url
 }
 
 // target returns the server, which the first of words may name, and the words
 // that are left.
 func (a *app) target(words, command []string) (target, []string, error) {
+	t, rest, err := a.named(words, command)
+	if err == nil {
+		err = a.server.apply(&t)
+	}
+	return t, rest, err
+}
+
+func (a *app) named(words, command []string) (target, []string, error) {
 	if len(command) > 0 {
 		if len(words) > 0 && isTarget(words[0]) {
 			return target{}, nil, usagef("two servers: %s and the command behind --; leave one out", words[0])
@@ -117,7 +127,7 @@ func (t target) connect(ctx context.Context, o *client.Options) (*client.Client,
 	if t.command != nil {
 		return client.Connect(ctx, t.command, o)
 	}
-	return tenon.Connect(ctx, t.url, tenon.WithClient(o))
+	return tenon.Connect(ctx, t.url, append(slices.Clip(t.options), tenon.WithClient(o))...)
 }
 
 // serverLog prefixes what a server writes to stderr.
