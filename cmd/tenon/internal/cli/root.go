@@ -79,7 +79,8 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().DurationVar(&a.timeout, "timeout", 2*time.Minute, "how long a server may be silent on a request; 0 = no limit")
 	root.PersistentFlags().DurationVar(&a.connectTimeout, "connect-timeout", 30*time.Second, "how long connecting may take; 0 = no limit")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result of the protocol as JSON")
-	root.AddCommand(a.devCommand(), a.sampleCommand(), a.recordCommand(), a.replayCommand(), a.diffCommand())
+	root.AddCommand(a.devCommand(), a.sampleCommand(), a.recordCommand(), a.replayCommand(), a.diffCommand(),
+		a.versionCommand())
 	for _, c := range []*cobra.Command{
 		a.infoCommand(), a.pingCommand(), a.toolsCommand(), a.callCommand(), a.resourcesCommand(), a.readCommand(),
 		a.promptsCommand(), a.getCommand(), a.completeCommand(),
