@@ -166,6 +166,18 @@ func (m Method) both(v Version) bool {
 	return m.Both && (m.BothUntil == "" || v <= m.BothUntil)
 }
 
+// Capabilities returns all names that Needs may return.
+func (m Method) Capabilities() []string {
+	var names []string
+	if m.Capability != "" {
+		names = append(names, m.Capability)
+	}
+	if m.Extension != "" {
+		names = append(names, extensionName+m.Extension)
+	}
+	return names
+}
+
 // Needs returns the dotted name of the capability that goes with the method
 // in revision v, as [ServerCapabilities.Has] and [ClientCapabilities.Has] take
 // it; "" where none does.

@@ -42,6 +42,7 @@ type Call struct {
 	handle  Handler
 	meta    *mcp.RequestMeta // perhaps shared: read only
 	ctx     callContext
+	task    *taskRun // nil where the call cannot become a task
 
 	mu    sync.Mutex
 	over  bool          // answered

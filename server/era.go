@@ -18,6 +18,8 @@ type era interface {
 	ask(ctx context.Context, c *Call, qs []Question) error
 	// wantsLog reports whether the client wants log messages of this level.
 	wantsLog(c *Call, level mcp.LoggingLevel) bool
+	// tasks is the form that tasks have.
+	tasks() taskKind
 	// finish gives a result the shape of the era and revision.
 	finish(ctx context.Context, c *Call, res any, err error) (any, error)
 }

@@ -43,6 +43,9 @@ func newFeatures(s *Server) *features {
 	if f.capabilities.Logging == nil {
 		f.capabilities.Logging = &mcp.Support{}
 	}
+	if s.tasks != nil {
+		s.tasks.declare(&f.capabilities)
+	}
 	if s.opts.Complete != nil && f.capabilities.Completions == nil {
 		f.capabilities.Completions = &mcp.Support{}
 	}
@@ -66,8 +69,8 @@ func (f *features) declare() {
 	}
 	f.declared = map[string]bool{}
 	for _, m := range mcp.Methods() {
-		if m.Capability != "" {
-			f.declared[m.Capability] = c.Has(m.Capability)
+		for _, name := range m.Capabilities() {
+			f.declared[name] = c.Has(name)
 		}
 	}
 }
@@ -112,6 +115,7 @@ type method struct {
 	handle Handler
 	// fixed: the result follows from the features, the revision and the cursor.
 	fixed bool
+	task  bool // of tasks
 }
 
 // on makes a method of a function with typed params.
@@ -134,6 +138,12 @@ func fixed(m *method) *method {
 	return m
 }
 
+// ofTasks marks a method that only a server with tasks has.
+func ofTasks(m *method) *method {
+	m.task = true
+	return m
+}
+
 // methods are those of the protocol that a server answers.
 var methods = rows(map[string]*method{
 	mcp.MethodInitialize:            on(initialize),
@@ -151,6 +161,11 @@ var methods = rows(map[string]*method{
 	mcp.MethodComplete:              on(complete),
 	mcp.MethodSetLevel:              on(setLevel),
 	mcp.MethodListen:                on(listen),
+	mcp.MethodTasksGet:              ofTasks(on(getTask)),
+	mcp.MethodTasksResult:           ofTasks(on(taskResult)),
+	mcp.MethodTasksList:             ofTasks(on(listTasks)),
+	mcp.MethodTasksCancel:           ofTasks(on(cancelTask)),
+	mcp.MethodTasksUpdate:           ofTasks(on(updateTask)),
 })
 
 func rows(ms map[string]*method) map[string]*method {
@@ -175,6 +190,9 @@ func (s *Server) method(c *Call) (*method, bool) {
 		return m, false
 	}
 	if c.req.Method == mcp.MethodComplete && s.opts.Complete == nil {
+		return m, false
+	}
+	if m.task && s.tasks == nil {
 		return m, false
 	}
 	need := m.row.Needs(c.Version)

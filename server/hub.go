@@ -80,6 +80,13 @@ func (h *hub) unwatch(sub *subscriber, uri string) bool {
 	return true
 }
 
+// watched reports whether anybody watches a URI or topic.
+func (h *hub) watched(uri string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.audience.uris[uri]) > 0
+}
+
 // listChanged tells soon that lists changed.
 func (h *hub) listChanged(l lists) {
 	h.mu.Lock()

@@ -1,6 +1,9 @@
 package server
 
-import "unicode/utf8"
+import (
+	"time"
+	"unicode/utf8"
+)
 
 // Limits bounds what a client, or a schema from elsewhere, can make a server
 // do. In every field zero means the default and a negative value means no
@@ -25,6 +28,11 @@ type Limits struct {
 	Questions int
 	// StateBytes is the size of a requestState, sealed.
 	StateBytes int
+	// Tasks is how many tasks are kept in memory, and TasksOfOne how many of one
+	// principal. A store of your own has its own limits.
+	Tasks, TasksOfOne int
+	// TaskResultBytes is the size of the result of a task, as JSON.
+	TaskResultBytes int
 	// QueuedLogs is how many unsolicited log messages wait for one slow
 	// session; the oldest give way.
 	QueuedLogs int
@@ -54,6 +62,22 @@ const (
 	// The state goes to the client and back with every round, beside
 	// everything else that is in the message.
 	defaultStateBytes = 256 << 10
+	// Each is some hundred bytes and its result.
+	defaultTasks = 10_000
+	// Where all clients are the same principal, that is the limit of all.
+	defaultTasksOfOne = 1000
+	// As much as one message of a client may have.
+	defaultTaskResultBytes = 16 << 20
+	// People do not notice a tenth of a second, and most tools take less.
+	defaultTaskAfter = 100 * time.Millisecond
+	// Long enough for who closes the laptop for lunch.
+	defaultTaskTTL    = time.Hour
+	defaultTaskMaxTTL = 24 * time.Hour
+	// What a client may ask for in milliseconds without going round.
+	maxTaskTTL      = 100 * 365 * 24 * time.Hour
+	defaultTaskPoll = time.Second
+	// Our own IDs have 26 bytes; those of other stores may have more.
+	maxTaskIDBytes = 256
 	// A burst during a network hiccup.
 	defaultQueuedLogs = 256
 	// As the logs above; each is a URI that is there anyway.
@@ -86,6 +110,9 @@ func (l Limits) withDefaults() Limits {
 		{&l.Listeners, defaultListeners},
 		{&l.Questions, defaultQuestions},
 		{&l.StateBytes, defaultStateBytes},
+		{&l.Tasks, defaultTasks},
+		{&l.TasksOfOne, defaultTasksOfOne},
+		{&l.TaskResultBytes, defaultTaskResultBytes},
 		{&l.QueuedLogs, defaultQueuedLogs},
 		{&l.QueuedUpdates, defaultQueuedUpdates},
 		{&l.QueuedNotifications, defaultQueuedNotifications},

@@ -73,6 +73,9 @@ type Options struct {
 	// They are called from several goroutines at once. Nil = everybody may.
 	OnSubscribe   func(ctx context.Context, uri string) error
 	OnUnsubscribe func(ctx context.Context, uri string)
+	// Tasks lets tools run as tasks. Nil = there are no tasks, and tools that
+	// support them are called like others.
+	Tasks *TaskOptions
 	// OneOf lists the types behind the interfaces that typed tools have in
 	// their parameters and results; see [OneOf].
 	OneOf []Alternatives
@@ -95,7 +98,8 @@ type Server struct {
 	requests gate     // requests under way
 	workers  gate     // goroutines that deliver notifications and run callbacks
 
-	listeners quota // subscriptions/listen requests under way
+	listeners quota  // subscriptions/listen requests under way
+	tasks     *tasks // nil where there are none
 
 	// Read without a lock; changed under mu.
 	features atomic.Pointer[features]
@@ -147,6 +151,9 @@ func New(info mcp.Implementation, opts *Options) *Server {
 		panic("server: info cannot be encoded: " + err.Error()) //nolint:forbidigo // a mistake of the program
 	}
 	s.hub = newHub(&s.workers)
+	if s.opts.Tasks != nil {
+		s.tasks = newTasks(s)
+	}
 	s.features.Store(newFeatures(s))
 	s.buildChain()
 	return s
@@ -188,7 +195,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Unlock()
 	s.requests.close()
 	s.hub.close()
-	err := s.requests.wait(ctx)
+	var err error
+	if s.tasks != nil { // who asks for their results is answered now
+		err = s.tasks.stop(ctx)
+	}
+	err = errors.Join(err, s.requests.wait(ctx))
 	s.workers.close()
 	err = errors.Join(err, s.workers.wait(ctx))
 

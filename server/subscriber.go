@@ -64,6 +64,9 @@ func newSubscriber(f mcp.Filter, l Limits) *subscriber {
 	for _, uri := range f.ResourceSubscriptions {
 		sub.uris[uri] = false
 	}
+	for _, id := range f.TaskIDs {
+		sub.uris[taskTopic(id)] = false
+	}
 	return sub
 }
 
@@ -99,8 +102,16 @@ func (s *subscriber) updated(n note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waits, wanted := s.uris[n.uri]
-	if !wanted || waits && over(len(s.queue)+1, s.maxUpdates) {
+	if !wanted {
 		return
+	}
+	if waits && over(len(s.queue)+1, s.maxUpdates) { // what waits says it as well, or is older
+		for i := range s.queue {
+			if s.queue[i].uri == n.uri {
+				s.queue[i] = n
+				return
+			}
+		}
 	}
 	s.uris[n.uri] = true
 	s.queue = append(s.queue, n)

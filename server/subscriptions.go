@@ -128,7 +128,14 @@ func listen(ctx context.Context, c *Call, p *mcp.ListenParams) (any, error) {
 			return nil, mcp.InvalidParams("params.notifications.resourceSubscriptions has a URI of more than %d bytes", maxKeyBytes)
 		}
 	}
+	if over(len(p.Notifications.TaskIDs), s.opts.Limits.Subscriptions) {
+		return nil, mcp.InvalidParams("params.notifications.taskIds has more than %d IDs", s.opts.Limits.Subscriptions)
+	}
 	filter := honoured(p.Notifications, &s.features.Load().capabilities)
+	var err error
+	if filter.TaskIDs, err = s.tasks.listened(ctx, c, p.Notifications.TaskIDs); err != nil {
+		return nil, err
+	}
 	var begun []string
 	defer func() { c.session.unsubscribed(context.WithoutCancel(ctx), begun...) }()
 	for _, uri := range filter.ResourceSubscriptions {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -50,6 +51,9 @@ func (s *Server) AddTool(t mcp.Tool, h ToolHandler) error {
 func (s *Server) newTool(t mcp.Tool, h ToolHandler) (*tool, error) {
 	if t.Name == "" {
 		return nil, errors.New("server: a tool has no name")
+	}
+	if e := t.Execution; e != nil && !slices.Contains([]string{"", "forbidden", "optional", taskRequired}, e.TaskSupport) {
+		return nil, fmt.Errorf("server: tool %q: Execution.TaskSupport is %q: it must be forbidden, optional or required", t.Name, capped(e.TaskSupport))
 	}
 	tl := &tool{def: t, run: h}
 	var err error
@@ -139,9 +143,21 @@ func callTool(ctx context.Context, c *Call, p *mcp.CallToolParams) (any, error) 
 			return toolError(err), nil
 		}
 	}
+	if s.tasks != nil {
+		if ok, err := c.era.tasks().wants(c, t, p); err != nil {
+			return nil, err
+		} else if ok {
+			return s.tasks.call(ctx, c, t, p)
+		}
+	}
 	if t.answer != nil && s.plain.Load() {
 		return c.answerOf(ctx, t, p)
 	}
+	return c.runTool(ctx, t, p)
+}
+
+// runTool runs a tool for its result.
+func (c *Call) runTool(ctx context.Context, t *tool, p *mcp.CallToolParams) (any, error) {
 	res, err := t.run(ctx, p)
 	if err != nil {
 		return failed(ctx, err)
@@ -173,6 +189,17 @@ func (c *Call) misfit(ctx context.Context, t *tool, err error) error {
 	c.session.log().LogAttrs(ctx, slog.LevelError, "a tool returned what its output schema does not allow",
 		slog.String("tool", t.def.Name), slog.Any("error", err))
 	return rpc.Errorf(rpc.CodeInternalError, "internal error: the result of tool %s does not match its output schema", t.def.Name)
+}
+
+// taskRequired is the value of TaskSupport of tools that only run as tasks.
+const taskRequired = "required"
+
+// taskSupport returns "" for a tool that does not run as a task.
+func (t *tool) taskSupport() string {
+	if t.def.Execution == nil || t.def.Execution.TaskSupport == "forbidden" {
+		return ""
+	}
+	return t.def.Execution.TaskSupport
 }
 
 // normalize makes absent arguments an empty object, and refuses what no tool

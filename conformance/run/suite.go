@@ -52,6 +52,14 @@ var sets = []set{
 		args:  []string{"--requirements", "2026-07-28"},
 		names: []string{"http-custom-header-server-validation", "http-header-validation", "json-schema-2020-12"},
 	},
+	{
+		name: "server tasks extension", release: release, leg: "server",
+		args: []string{"--requirements", "2026-07-28"},
+		names: []string{
+			"tasks-capability-negotiation", "tasks-dispatch-and-envelope", "tasks-lifecycle", "tasks-mrtr-composition", "tasks-mrtr-input",
+			"tasks-request-headers", "tasks-request-state-removal", "tasks-required-task-error", "tasks-status-notifications", "tasks-wire-fields",
+		},
+	},
 	{name: "server 0.1.16", release: releaseActive, leg: "server", count: 30},
 	{
 		name: "client 2025-11-25", release: release, leg: "client", revision: "2025-11-25",

@@ -35,10 +35,12 @@ func run(ctx context.Context) error {
 	srv := server.New(mcp.Implementation{Name: "tenon-conformance-server", Version: "1.0.0"}, &server.Options{
 		Logger:   logger,
 		Complete: complete,
+		Tasks:    &server.TaskOptions{PollInterval: 200 * time.Millisecond},
 	})
 	addTools(srv)
 	addAskingTools(srv)
 	addLegacyAskingTools(srv)
+	addTaskTools(srv)
 	if err := errors.Join(addResources(srv), addPrompts(srv)); err != nil {
 		return err
 	}
