@@ -93,6 +93,12 @@ type Options struct {
 	// above: experimental ones and extensions.
 	Capabilities *mcp.ClientCapabilities
 
+	// Tasks says that calls of tools may become tasks, which CallTool then waits
+	// for and [Client.StartTool] returns: the extension
+	// io.modelcontextprotocol/tasks is declared, and to a server of 2025-11-25
+	// that its questions may be tasks here.
+	Tasks bool
+
 	// LogLevel asks for log messages from this level on. Empty means that
 	// nothing is asked for: a modern server then sends none.
 	LogLevel mcp.LoggingLevel
@@ -167,6 +173,7 @@ type Client struct {
 	// The life of the client.
 	ctx     context.Context //nolint:containedctx // ends with the client: callbacks get it
 	stop    context.CancelFunc
+	held    heldTasks     // questions of the server
 	cancels chan struct{} // room for cancelsAtOnce
 	mu      sync.Mutex
 	closed  bool           // guarded by mu; nothing is added to the groups after it

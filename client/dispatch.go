@@ -21,7 +21,8 @@ func (in inbound) Handle(ctx context.Context, req *rpc.Request, _ rpc.Peer) (any
 		in.c.told(ctx, req)
 		return nil, nil
 	}
-	if s := in.c.session.Load(); s != nil {
+	s := in.c.session.Load()
+	if s != nil {
 		if err := s.era.asked(in.c, req); err != nil {
 			return nil, err
 		}
@@ -31,11 +32,11 @@ func (in inbound) Handle(ctx context.Context, req *rpc.Request, _ rpc.Peer) (any
 		in.c.answered.Store(int64(in.c.now()))
 		in.c.answering.Add(-1)
 	}()
-	res, err := in.c.answer(ctx, req.Method, req.Params)
+	res, err := in.c.reply(ctx, s, req)
 	if _, told := asWire(err); err != nil && !told && ctx.Err() == nil {
 		in.c.log.Warn("client: the server asked and got an internal error", "method", req.Method, "error", err)
 	}
-	if s := in.c.session.Load(); s != nil && err == nil {
+	if s := in.c.session.Load(); s != nil && err == nil { // it may be another by now
 		res = mcp.Downgrade(s.rev.Version, res)
 	}
 	return res, err

@@ -39,6 +39,8 @@ type era interface {
 	hears(c *Client, meta mcp.Meta, covers func(*mcp.Filter) bool) bool
 	setLogLevel(ctx context.Context, c *Client, level mcp.LoggingLevel, opts []CallOption) error
 	subscribe(ctx context.Context, c *Client, f mcp.Filter) (*Subscription, error)
+	// tasks is the form that tasks have.
+	tasks() taskKind
 }
 
 // session is what both ends agreed on. It does not change: another agreement

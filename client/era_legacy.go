@@ -85,6 +85,8 @@ func (legacy) capabilities(c *Client, v mcp.Version) mcp.ClientCapabilities {
 		caps.Elicitation = plain(caps.Elicitation)
 		caps.Sampling = plain(caps.Sampling)
 		caps.Tasks = nil
+	} else if c.opts.Tasks {
+		caps.Tasks = c.heldCapability()
 	}
 	return caps
 }

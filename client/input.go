@@ -204,7 +204,8 @@ func (c *Client) sample(ctx context.Context, params jsontext.Value) (any, error)
 	if err != nil {
 		return nil, err
 	}
-	return res, nil
+	out := *res // what the function returned is its own
+	return &out, nil
 }
 
 // reviewed samples, with a person in front and behind.
@@ -271,6 +272,13 @@ func (c *Client) declared() mcp.ClientCapabilities {
 		if c.opts.ElicitURL {
 			caps.Elicitation.URL = new(mcp.Support)
 		}
+	}
+	if c.opts.Tasks {
+		caps.Extensions = maps.Clone(caps.Extensions)
+		if caps.Extensions == nil {
+			caps.Extensions = map[string]jsontext.Value{}
+		}
+		caps.Extensions[mcp.ExtensionTasks] = jsontext.Value("{}")
 	}
 	sampling := caps.Sampling
 	caps.Sampling = nil

@@ -32,6 +32,8 @@ type Limits struct {
 	// SchemaBytes is the size of the biggest schema that is used for a check.
 	// Default 256 KiB.
 	SchemaBytes int
+	// Tasks is how many questions of a server are kept as tasks. Default 100.
+	Tasks int
 	// OutputBytes is the size of the biggest structured content that is
 	// checked. Default 4 MiB.
 	OutputBytes int
@@ -47,6 +49,7 @@ const (
 	defaultCacheBytes   = 16 << 20  // small beside one model's context
 	defaultTools        = 10000     // ten times the largest catalogues seen
 	defaultSchemaBytes  = 256 << 10 // the biggest hand-written schemas are a tenth
+	defaultTasks        = 100       // each waits for a person or a model
 	defaultOutputBytes  = 4 << 20   // the check reads it a second time
 )
 
@@ -64,6 +67,13 @@ const (
 	closeWait = 10 * time.Second
 	// unsubscribeWait bounds what closing a legacy subscription waits for.
 	unsubscribeWait = 10 * time.Second
+	// A task is asked for no more often than this, and no less, whatever its
+	// server says; where it says nothing every second.
+	minPoll     = 50 * time.Millisecond
+	maxPoll     = time.Minute
+	defaultPoll = time.Second
+	// heldTTL is how long a question of the server is kept as a task, at most.
+	heldTTL = time.Hour
 	// maxTTL caps ttlMs: a day-old answer is not fresh, whatever was said.
 	maxTTL = 24 * time.Hour
 )
@@ -96,6 +106,7 @@ func (l Limits) withDefaults() Limits {
 		{&l.CacheBytes, defaultCacheBytes},
 		{&l.Tools, defaultTools},
 		{&l.SchemaBytes, defaultSchemaBytes},
+		{&l.Tasks, defaultTasks},
 		{&l.OutputBytes, defaultOutputBytes},
 	} {
 		if *f.v == 0 {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -43,7 +44,31 @@ func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.T
 // have been carried out where an error says nothing of it, so nothing is sent
 // again by itself, except a call that the server refused for its headers.
 func (c *Client) CallTool(ctx context.Context, p *mcp.CallToolParams, opts ...CallOption) (*mcp.CallToolResult, error) {
+	if c.opts.Tasks && p != nil {
+		return c.callOrWait(ctx, new(operation).call(), p, opts)
+	}
 	return c.callTool(ctx, new(operation).call(), p, opts)
+}
+
+// callOrWait calls a tool, and waits where that becomes a task.
+func (c *Client) callOrWait(ctx context.Context, call *Call, p *mcp.CallToolParams, opts []CallOption) (*mcp.CallToolResult, error) {
+	res, err := c.callTool(ctx, call, p, append(slices.Clip(opts), AcceptResultType(mcp.ResultTask)))
+	switch {
+	case err == nil && res.ResultType == mcp.ResultTask:
+		t, err := c.taskOf(p.Name, res)
+		if err != nil {
+			return nil, err
+		}
+		return c.wait(ctx, t, opts)
+	case errors.Is(err, mcp.ErrMethodNotFound) && p.Task == nil && c.ServerCapabilities().Tasks.CallsTools():
+		// The tool runs as a task only (2025-11-25, tasks, tool-level negotiation).
+		t, err := c.StartTool(ctx, p, opts...)
+		if err != nil {
+			return nil, err
+		}
+		return c.wait(ctx, t, opts)
+	}
+	return res, err
 }
 
 func (c *Client) callTool(ctx context.Context, call *Call, p *mcp.CallToolParams, opts []CallOption) (*mcp.CallToolResult, error) {
@@ -75,7 +100,11 @@ func CallTool[Out any](ctx context.Context, c *Client, name string, args any, op
 		}
 		x.params.Arguments = raw
 	}
-	res, err := c.callTool(ctx, x.call(), &x.params, opts)
+	call := c.callTool
+	if c.opts.Tasks {
+		call = c.callOrWait
+	}
+	res, err := call(ctx, x.call(), &x.params, opts)
 	if err != nil {
 		return x.out, err
 	}

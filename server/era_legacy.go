@@ -108,7 +108,12 @@ func (legacy) askOne(ctx context.Context, c *Call, q Question) error {
 		return err
 	}
 	var answer jsontext.Value
-	if err := c.peer.Call(ctx, req, &answer); err != nil {
+	if q.hold > 0 && holds(c, q) {
+		answer, err = askHeld(ctx, c, q, req)
+	} else {
+		err = c.peer.Call(ctx, req, &answer)
+	}
+	if err != nil {
 		if ctx.Err() != nil && !req.ID.IsZero() {
 			c.withdraw(ctx, req.ID)
 		}

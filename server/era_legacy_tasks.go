@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"time"
 
@@ -105,6 +106,81 @@ func (legacyTasks) question(task string, q Question) any {
 		return params
 	}
 	return members
+}
+
+// holds reports whether the client can keep a question as a task.
+func holds(c *Call, q Question) bool {
+	m, _ := mcp.MethodByName(mcp.MethodTasksResult)
+	can := c.Capabilities.Tasks
+	return m.In(c.Version) && (q.method == mcp.MethodElicit && can.Elicits() || q.method == mcp.MethodCreateMessage && can.CreatesMessages())
+}
+
+// askHeld asks a question that the client may keep as a task, and waits for the
+// answer.
+func askHeld(ctx context.Context, c *Call, q Question, req *rpc.Request) (jsontext.Value, error) {
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(req.Params, &members); err != nil {
+		return nil, err
+	}
+	ttl := q.hold.Milliseconds()
+	task, err := json.Marshal(&mcp.TaskMetadata{TTL: &ttl})
+	if err != nil {
+		return nil, err
+	}
+	members["task"] = task
+	if req.Params, err = json.Marshal(members, json.Deterministic(true)); err != nil {
+		return nil, err
+	}
+	var raw jsontext.Value
+	if err := c.peer.Call(ctx, req, &raw); err != nil {
+		return nil, err
+	}
+	var made mcp.LegacyCreateTaskResult
+	if json.Unmarshal(raw, &made) != nil || made.Task.TaskID == "" {
+		return raw, nil // it was answered at once
+	}
+	answer, err := c.heldAnswer(ctx, &made.Task)
+	if err != nil && ctx.Err() != nil {
+		bye := context.WithoutCancel(ctx)
+		if cancel, cerr := rpc.NewRequest(mcp.MethodTasksCancel, &mcp.TaskParams{TaskID: made.Task.TaskID}); cerr == nil {
+			bye, stop := context.WithTimeout(bye, taskGoodbye)
+			defer stop()
+			_ = c.session.conn.Call(bye, cancel, nil) // the client may be gone
+		}
+	}
+	return answer, err
+}
+
+// heldAnswer asks for a task of the client until it has ended.
+func (c *Call) heldAnswer(ctx context.Context, t *mcp.LegacyTask) (jsontext.Value, error) {
+	ask := func(method string, result any) error {
+		req, err := rpc.NewRequest(method, &mcp.TaskParams{TaskID: t.TaskID})
+		if err != nil {
+			return err
+		}
+		return c.peer.Call(ctx, req, result)
+	}
+	for !t.Status.Final() {
+		poll := defaultTaskPoll
+		if t.PollInterval != nil {
+			poll = min(max(time.Duration(*t.PollInterval)*time.Millisecond, minTaskPoll), maxTaskPoll)
+		}
+		timer := time.NewTimer(poll)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, context.Cause(ctx)
+		}
+		now := new(mcp.LegacyGetTaskResult)
+		if err := ask(mcp.MethodTasksGet, now); err != nil {
+			return nil, err
+		}
+		t.Status, t.PollInterval = now.Status, now.PollInterval
+	}
+	var answer jsontext.Value
+	err := ask(mcp.MethodTasksResult, &answer)
+	return answer, err
 }
 
 // ended makes a failure of the tool one of the task.

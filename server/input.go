@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,6 +43,7 @@ type Question struct {
 	method string
 	params any
 	need   mcp.ClientCapabilities
+	hold   time.Duration // as a task of the client; 0 = not
 	// check says what is wrong with the question itself. Nil = nothing can be.
 	check  func() error
 	accept func(c *Call, answer jsontext.Value) error
@@ -64,6 +66,14 @@ func ElicitQuestion(key string, p *mcp.ElicitParams, res *mcp.ElicitResult) Ques
 		}
 		return checkElicited(c, key, p, res)
 	}
+	return q
+}
+
+// AsTask lets a client of 2025-11-25 that can do so keep the question as a task
+// for up to ttl, so that an answer that takes long needs no open request. To
+// others it is an ordinary question.
+func (q Question) AsTask(ttl time.Duration) Question {
+	q.hold = max(ttl, time.Millisecond)
 	return q
 }
 

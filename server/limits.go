@@ -76,6 +76,11 @@ const (
 	// What a client may ask for in milliseconds without going round.
 	maxTaskTTL      = 100 * 365 * 24 * time.Hour
 	defaultTaskPoll = time.Second
+	// A task of a client is asked for no more often than this, and no less.
+	minTaskPoll = 50 * time.Millisecond
+	maxTaskPoll = time.Minute
+	// taskGoodbye bounds telling a client that its task is not wanted any more.
+	taskGoodbye = 5 * time.Second
 	// Our own IDs have 26 bytes; those of other stores may have more.
 	maxTaskIDBytes = 256
 	// A burst during a network hiccup.

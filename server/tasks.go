@@ -133,10 +133,20 @@ func (ts *tasks) call(ctx context.Context, c *Call, t *tool, p *mcp.CallToolPara
 			return nil, taskError(err)
 		}
 		r.start(run, answer)
-		return kind.created(ts, rec), nil
+		return r.created(ctx, rec)
 	}
 	r.start(run, answer)
 	return r.callOrTask(ctx)
+}
+
+// created answers the request with the task, unless nobody waits for the
+// answer: nobody else would ever know of the task.
+func (r *taskRun) created(ctx context.Context, rec *TaskRecord) (any, error) {
+	if ctx.Err() != nil {
+		r.cancel(context.Cause(ctx))
+		return nil, context.Cause(ctx)
+	}
+	return r.kind.created(r.tasks, rec), nil
 }
 
 // callOrTask answers with what the tool returns, if that is soon, and else with
@@ -165,7 +175,7 @@ func (r *taskRun) callOrTask(ctx context.Context) (any, error) {
 	case rec == nil:
 		return r.inline()
 	}
-	return r.kind.created(r.tasks, rec), nil
+	return r.created(ctx, rec)
 }
 
 // ttl is how long a task is kept.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -227,9 +228,7 @@ func (ts *tasks) ask(ctx context.Context, r *taskRun, id string, qs []Question) 
 		if t.Questions == nil {
 			t.Questions = mcp.InputRequests{}
 		}
-		for key, q := range questions {
-			t.Questions[key] = q
-		}
+		maps.Copy(t.Questions, questions)
 		t.Status = mcp.TaskInputRequired
 		return nil
 	})

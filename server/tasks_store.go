@@ -213,7 +213,7 @@ func (m *memoryTasks) Wait(ctx context.Context, id string, revision int64) error
 	t, err := m.find(id)
 	if err != nil || t.record.Revision != revision {
 		m.mu.Unlock()
-		return nil //nolint:nilerr // it is gone, which is a change
+		return nil // gone is changed, too
 	}
 	if t.changed == nil {
 		t.changed = make(chan struct{})

@@ -11,17 +11,18 @@ import (
 	"github.com/tenon-mcp/tenon/server"
 )
 
+type person struct {
+	Name string `json:"name"`
+}
+
 // addTaskTools adds what the scenarios of the tasks extension call.
 func addTaskTools(srv *server.Server) {
 	task := func(name, description, support string) mcp.Tool {
 		return mcp.Tool{Name: name, Description: description, Execution: &mcp.ToolExecution{TaskSupport: support}}
 	}
-	server.AddTool(srv, mcp.Tool{Name: "greet", Description: "Greets, never as a task"},
-		func(_ context.Context, in struct {
-			Name string `json:"name"`
-		}) (string, error) {
-			return "Hello, " + in.Name + "!", nil
-		})
+	server.AddTool(srv, mcp.Tool{Name: "greet", Description: "Greets, never as a task"}, func(_ context.Context, in person) (string, error) {
+		return "Hello, " + in.Name + "!", nil
+	})
 	server.AddTool(srv, task("slow_compute", "Takes its time", "optional"), slowCompute)
 	server.AddTool(srv, task("failing_job", "Fails after a second", "required"), func(ctx context.Context, _ struct{}) (string, error) {
 		if err := wait(ctx, time.Second); err != nil {
@@ -49,10 +50,12 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func slowCompute(ctx context.Context, in struct {
+type computation struct {
 	Seconds float64 `json:"seconds"`
 	Label   string  `json:"label,omitzero"`
-}) (string, error) {
+}
+
+func slowCompute(ctx context.Context, in computation) (string, error) {
 	if err := wait(ctx, time.Duration(in.Seconds*float64(time.Second))); err != nil {
 		return "", err
 	}
@@ -63,9 +66,11 @@ type consent struct {
 	Confirm bool `json:"confirm,omitzero"`
 }
 
-func confirmDelete(ctx context.Context, in struct {
+type file struct {
 	Filename string `json:"filename"`
-}) (string, error) {
+}
+
+func confirmDelete(ctx context.Context, in file) (string, error) {
 	call := server.CallFrom(ctx)
 	if _, err := call.Detach(ctx); err != nil {
 		return "", err
@@ -104,9 +109,7 @@ func multiInput(ctx context.Context, _ struct{}) (string, error) {
 
 func toolWithTask(ctx context.Context, _ struct{}) (string, error) {
 	call := server.CallFrom(ctx)
-	form, action, err := server.ElicitForm[struct {
-		Name string `json:"name"`
-	}](ctx, call, "user_name", "What is your name?")
+	form, action, err := server.ElicitForm[person](ctx, call, "user_name", "What is your name?")
 	if err != nil {
 		return "", err
 	}
