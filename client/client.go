@@ -178,7 +178,7 @@ type Client struct {
 	mu      sync.Mutex
 	closed  bool           // guarded by mu; nothing is added to the groups after it
 	wg      sync.WaitGroup // goroutines
-	byes    sync.WaitGroup // notifications/cancelled under way
+	byes    sync.WaitGroup // cancellations under way
 	end     sync.Once
 	ended   error
 
@@ -394,6 +394,12 @@ func (c *Client) sendCancelled(req *rpc.Request, reason string) {
 		return
 	}
 	n.Header = c.session.Load().header
+	c.goodbye(func(ctx context.Context) error { return c.connection().Notify(ctx, n) })
+}
+
+// goodbye tells the server, for a while and in the background, that something is
+// not wanted any more.
+func (c *Client) goodbye(tell func(ctx context.Context) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -409,7 +415,7 @@ func (c *Client) sendCancelled(req *rpc.Request, reason string) {
 		defer func() { <-c.cancels }()
 		ctx, cancel := context.WithTimeout(c.ctx, cancelWait)
 		defer cancel()
-		if err := c.connection().Notify(ctx, n); err != nil {
+		if err := tell(ctx); err != nil {
 			c.log.Debug("client: cancellation not sent", "error", err)
 		}
 	})

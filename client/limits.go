@@ -55,7 +55,7 @@ const (
 
 // Times that are no option.
 const (
-	// cancelWait bounds the sending of one notifications/cancelled: the server
+	// cancelWait bounds one notifications/cancelled or tasks/cancel: the server
 	// may not be reading, and nobody waits for it but Close.
 	cancelWait = 5 * time.Second
 	// cancelsAtOnce bounds how many of them are being sent. One more is not

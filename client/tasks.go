@@ -163,11 +163,7 @@ func (t *Task) decoded(ctx context.Context, res *mcp.CallToolResult) (*mcp.CallT
 func (c *Client) wait(ctx context.Context, t *Task, opts []CallOption) (*mcp.CallToolResult, error) {
 	res, err := t.Wait(ctx, opts...)
 	if err != nil && ctx.Err() != nil {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelWait)
-		defer cancel()
-		if err := t.Cancel(bye); err != nil {
-			c.log.Debug("client: a task that nobody waits for was not cancelled", "error", err)
-		}
+		c.goodbye(func(ctx context.Context) error { return t.Cancel(ctx) }) //nolint:contextcheck // the caller's is over
 	}
 	return res, err
 }

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/tenon-mcp/tenon/client"
 	"github.com/tenon-mcp/tenon/mcp"
+	"github.com/tenon-mcp/tenon/mcptest"
 	"github.com/tenon-mcp/tenon/rpc"
 	"github.com/tenon-mcp/tenon/server"
 )
@@ -197,6 +199,16 @@ func TestTaskFails(t *testing.T) {
 		addTask(e, "tool", "optional", func(context.Context, none) (string, error) { return "", errors.New("no cheese") })
 		addTask(e, "protocol", "optional", func(context.Context, none) (string, error) { return "", rpc.Errorf(-32000, "broken") })
 		addTask(e, "panic", "optional", func(context.Context, none) (string, error) { panic("secret") })
+		add := e.srv.AddTool(mcp.Tool{
+			Name: "asks", Execution: &mcp.ToolExecution{TaskSupport: "optional"}, InputSchema: jsontext.Value(`{"type":"object"}`),
+		}, func(context.Context, *mcp.CallToolParams) (*mcp.CallToolResult, error) {
+			res := new(mcp.CallToolResult)
+			res.ResultType = mcp.ResultInputRequired
+			return res, nil
+		})
+		if add != nil {
+			t.Fatal(add)
+		}
 		addTask(e, "large", "optional", func(context.Context, none) (string, error) { return strings.Repeat("x", 1000), nil })
 		c := e.connect()
 		run := func(name string) (*mcp.GetTaskResult, *mcp.CallToolResult, error) {
@@ -213,7 +225,7 @@ func TestTaskFails(t *testing.T) {
 			want = mcp.TaskCompleted
 		}
 		equal(t, "a tool that fails", state.Status, want)
-		for name, code := range map[string]int{"protocol": -32000, "panic": rpc.CodeInternalError, "large": rpc.CodeInternalError} {
+		for name, code := range map[string]int{"protocol": -32000, "panic": rpc.CodeInternalError, "large": rpc.CodeInternalError, "asks": rpc.CodeInternalError} {
 			state, _, err := run(name)
 			isCode(t, name, err, code)
 			equal(t, name, state.Status, mcp.TaskFailed)
@@ -354,8 +366,13 @@ func TestTaskNotifications(t *testing.T) {
 			case <-release:
 			case <-ctx.Done():
 			}
-			return "done", nil
+			c := server.CallFrom(ctx)
+			c.Logger().Error("a task logs nothing to its client")
+			return "done", c.Progress(ctx, 1, 2, "and tells no progress")
 		})
+		e.opts.LogLevel = mcp.LevelDebug
+		e.opts.OnLog = func(_ context.Context, p *mcp.LogParams) { t.Errorf("logged %s", p.Data) }
+		e.opts.OnProgress = func(p mcp.ProgressParams) { t.Errorf("told of progress: %+v", p) }
 		told := make(chan jsontext.Value, 10)
 		e.opts.OnNotification = func(_ context.Context, method string, params jsontext.Value) {
 			if method == mcp.NotificationTasks || method == mcp.NotificationLegacyTaskStatus {
@@ -436,4 +453,84 @@ func TestTaskUndeclared(t *testing.T) {
 		_, err := e.connect().Subscribe(t.Context(), mcp.Filter{TaskIDs: []string{"x"}})
 		isCode(t, "listening to tasks", err, mcp.CodeMissingCapability)
 	})
+}
+
+// Who asks for the result again, as after a connection that broke, is asked what
+// the task wants to know.
+func TestTaskAsksAgain(t *testing.T) {
+	t.Parallel()
+	eachWithTasks(t, quickTasks(), func(t *testing.T, e era) {
+		if e.modern() {
+			return // each tasks/get has all open questions
+		}
+		addTask(e, "ask", "optional", func(ctx context.Context, _ none) (string, error) {
+			res, err := server.CallFrom(ctx).Elicit(ctx, "who", form(nameField))
+			if err != nil {
+				return "", err
+			}
+			return string(res.Content["name"]), nil
+		})
+		n, began := new(atomic.Int64), make(chan struct{})
+		e.opts.Elicit = func(ctx context.Context, _ *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			if n.Add(1) == 1 {
+				close(began)
+				<-ctx.Done() // it is withdrawn
+				return nil, context.Cause(ctx)
+			}
+			return accept("name", `"Ada"`), nil
+		}
+		c := e.connect()
+		task := must[*client.Task](t)(c.StartTool(t.Context(), call("ask", "")))
+		first := make(chan error, 1)
+		go func() {
+			_, err := task.Wait(t.Context())
+			first <- err
+		}()
+		<-began
+		equal(t, "result", textOf(t, must[*mcp.CallToolResult](t)(task.Wait(t.Context()))), `"Ada"`)
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
+		}
+		equal(t, "questions", n.Load(), 2)
+	})
+}
+
+// Shutdown ends tasks, makes no more of them, and waits for their handlers.
+func TestTaskShutdown(t *testing.T) {
+	t.Parallel()
+	for _, after := range []time.Duration{-1, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			srv := server.New(mcp.Implementation{Name: "s", Version: "1"}, &server.Options{Tasks: &server.TaskOptions{After: after}})
+			release, causes := make(chan struct{}), make(chan error, 1)
+			tool := mcp.Tool{Name: "job", Execution: &mcp.ToolExecution{TaskSupport: "optional"}}
+			server.AddTool(srv, tool, func(ctx context.Context, _ none) (string, error) {
+				select {
+				case <-release:
+					return "done", nil
+				case <-ctx.Done():
+					causes <- context.Cause(ctx)
+					return "", context.Cause(ctx)
+				}
+			})
+			c := mcptest.Pair(t, srv, &client.Options{Tasks: true})
+			called := make(chan error, 1)
+			go func() {
+				_, err := c.StartTool(t.Context(), call("job", ""))
+				called <- err
+			}()
+			synctest.Wait()
+			down := make(chan error, 1)
+			go func() { down <- srv.Shutdown(t.Context()) }()
+			synctest.Wait()
+			if after > 0 { // it is a request under way, and stays one
+				time.Sleep(2 * after) //nolint:forbidigo // the bubble's time
+				close(release)
+			} else if err := <-causes; err == nil {
+				t.Error("the handler of a task was not told")
+			}
+			if err := errors.Join(<-down, <-called); err != nil {
+				t.Errorf("after %v: %v", after, err)
+			}
+		})
+	}
 }

@@ -41,10 +41,15 @@ type tasks struct {
 	opts    TaskOptions
 	running gate
 
+	telling sync.Mutex // so that what is told last is what is so
+
 	mu     sync.Mutex
 	runs   map[string]*taskRun // those of this process
-	asking map[string]bool     // questions that a tasks/result is asking
+	asking map[string]*asker   // of questions, by task and key
 }
+
+// An asker is a tasks/result that asks a question of a task.
+type asker struct{ cancel context.CancelCauseFunc }
 
 func newTasks(s *Server) *tasks {
 	o := *s.opts.Tasks
@@ -62,7 +67,7 @@ func newTasks(s *Server) *tasks {
 	if o.Store == nil {
 		o.Store = newMemoryTasks(s.opts.Limits)
 	}
-	return &tasks{server: s, store: o.Store, opts: o, runs: map[string]*taskRun{}, asking: map[string]bool{}}
+	return &tasks{server: s, store: o.Store, opts: o, runs: map[string]*taskRun{}, asking: map[string]*asker{}}
 }
 
 // declare says in the capabilities of a server that it has tasks.
@@ -128,6 +133,9 @@ func (ts *tasks) call(ctx context.Context, c *Call, t *tool, p *mcp.CallToolPara
 	}
 	if kind.atOnce() || ts.opts.After < 0 {
 		rec, err := r.become(ctx)
+		if err == nil && rec == nil {
+			err = errStopping
+		}
 		if err != nil {
 			ts.running.leave()
 			return nil, taskError(err)
@@ -205,11 +213,16 @@ func (ts *tasks) principal(ctx context.Context, c *Call) string {
 	return ""
 }
 
-// track and untrack keep the runs of this process for tasks/cancel and Shutdown.
-func (ts *tasks) track(r *taskRun) {
+// track and untrack keep the runs of this process for tasks/cancel and Shutdown,
+// after which there are no more of them.
+func (ts *tasks) track(id string, r *taskRun) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	ts.runs[r.id] = r
+	if ts.running.shut.Load() {
+		return false
+	}
+	ts.runs[id] = r
+	return true
 }
 
 func (ts *tasks) untrack(id string) {
@@ -248,7 +261,7 @@ func (ts *tasks) change(ctx context.Context, id string, edit func(t *TaskRecord)
 		return nil
 	})
 	if err == nil {
-		ts.tell(rec)
+		ts.tell(ctx, id)
 	}
 	return rec, err
 }
@@ -256,13 +269,23 @@ func (ts *tasks) change(ctx context.Context, id string, edit func(t *TaskRecord)
 // taskTopic is what the hub knows the changes of a task by: no URI has a space.
 func taskTopic(id string) string { return "task " + id }
 
-// tell tells who listens.
-func (ts *tasks) tell(t *TaskRecord) {
-	if r := ts.runOf(t.ID); r != nil {
+// tell tells who listens how a task is.
+func (ts *tasks) tell(ctx context.Context, id string) {
+	topic := taskTopic(id)
+	r, watched := ts.runOf(id), ts.server.hub.watched(topic)
+	if r == nil && !watched {
+		return
+	}
+	ts.telling.Lock()
+	defer ts.telling.Unlock()
+	t, err := ts.store.Get(ctx, id)
+	if err != nil {
+		return // it is gone, or will be asked for
+	}
+	if r != nil {
 		r.kind.tell(ts, r.call, t)
 	}
-	topic := taskTopic(t.ID)
-	if !ts.server.hub.watched(topic) {
+	if !watched {
 		return
 	}
 	n, err := newNote(mcp.NotificationTasks, &mcp.TaskStatusParams{Task: modernTask(ts, t), TaskOutcome: taskOutcome(t)})
@@ -429,6 +452,7 @@ func listTasks(ctx context.Context, c *Call, p *mcp.ListTasksParams) (any, error
 // and asks the client meanwhile what the task wants to know.
 func taskResult(ctx context.Context, c *Call, p *mcp.TaskParams) (any, error) {
 	ts := c.session.server.tasks
+	asked := map[string]bool{}
 	for {
 		rec, err := ts.find(ctx, c, p.TaskID)
 		if err != nil {
@@ -437,11 +461,9 @@ func taskResult(ctx context.Context, c *Call, p *mcp.TaskParams) (any, error) {
 		if rec.Status.Final() {
 			return legacyOutcome(rec)
 		}
-		asked, err := ts.askOpen(ctx, c, rec)
-		if err != nil {
+		if again, err := ts.askOpen(ctx, c, rec, asked); err != nil {
 			return nil, err
-		}
-		if asked {
+		} else if again {
 			continue
 		}
 		if err := ts.store.Wait(ctx, rec.ID, rec.Revision); err != nil {
@@ -450,53 +472,62 @@ func taskResult(ctx context.Context, c *Call, p *mcp.TaskParams) (any, error) {
 	}
 }
 
-// askOpen asks the questions of a task that nobody is asking yet.
-func (ts *tasks) askOpen(ctx context.Context, c *Call, rec *TaskRecord) (bool, error) {
-	asked := false
+// askOpen asks the questions of a task that this tasks/result has not asked. It
+// takes them over from an earlier one, whose client may have lost its connection.
+func (ts *tasks) askOpen(ctx context.Context, c *Call, rec *TaskRecord, asked map[string]bool) (again bool, err error) {
 	for _, key := range slices.Sorted(maps.Keys(rec.Questions)) {
-		claim := rec.ID + " " + key
-		if !ts.claim(claim) {
+		if asked[key] {
 			continue
 		}
-		err := ts.askOne(ctx, c, rec, key)
-		ts.unclaim(claim)
-		if err != nil {
+		asked[key], again = true, true
+		if err := ts.askOne(ctx, c, rec, key); err != nil {
 			return false, err
 		}
-		asked = true
 	}
-	return asked, nil
+	return again, nil
 }
 
-func (ts *tasks) claim(question string) bool {
-	ts.mu.Lock()
-	defer ts.mu.Unlock()
-	if ts.asking[question] {
-		return false
-	}
-	ts.asking[question] = true
-	return true
-}
+// errTakenOver is why a question is withdrawn that another request asks now.
+var errTakenOver = errors.New("server: a later tasks/result asks this")
 
-func (ts *tasks) unclaim(question string) {
+// takeOver makes a request the one that asks a question.
+func (ts *tasks) takeOver(ctx context.Context, question string) (asking context.Context, done func()) {
+	asking, cancel := context.WithCancelCause(ctx)
+	a := &asker{cancel}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	delete(ts.asking, question)
+	if before := ts.asking[question]; before != nil {
+		before.cancel(errTakenOver)
+	}
+	ts.asking[question] = a
+	return asking, func() {
+		cancel(nil)
+		ts.mu.Lock()
+		defer ts.mu.Unlock()
+		if ts.asking[question] == a {
+			delete(ts.asking, question)
+		}
+	}
 }
 
 // askOne sends one question on the stream of the request.
 func (ts *tasks) askOne(ctx context.Context, c *Call, rec *TaskRecord, key string) error {
+	asking, done := ts.takeOver(ctx, rec.ID+" "+key)
+	defer done()
 	q := rec.Questions[key]
 	req := &rpc.Request{Method: q.Method, Params: q.Params}
 	var answer jsontext.Value
-	err := c.peer.Call(ctx, req, &answer)
+	err := c.peer.Call(asking, req, &answer)
 	if e, refused := errors.AsType[*rpc.Error](err); refused {
 		e = &rpc.Error{Code: e.Code, Message: e.Message, Data: e.Data}
 		return ts.answer(ctx, rec.ID, nil, map[string]*rpc.Error{key: e})
 	}
 	if err != nil {
-		if ctx.Err() != nil && !req.ID.IsZero() {
+		if asking.Err() != nil && !req.ID.IsZero() {
 			c.withdraw(ctx, req.ID)
+		}
+		if ctx.Err() == nil && errors.Is(context.Cause(asking), errTakenOver) {
+			return nil
 		}
 		return err
 	}

@@ -118,8 +118,8 @@ func (r *taskRun) inline() (any, error) {
 	return r.res, r.err
 }
 
-// become makes a task of the run, unless it is about to return. It reports
-// whether it is one.
+// become makes a task of the run, unless it is about to return, or the server is
+// shutting down: then there is no record.
 func (r *taskRun) become(ctx context.Context) (*TaskRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,21 +127,24 @@ func (r *taskRun) become(ctx context.Context) (*TaskRecord, error) {
 	if r.returned || r.asked {
 		return nil, nil
 	}
-	now := time.Now()
+	now, id := time.Now(), rand.Text()
+	if !r.tasks.track(id, r) {
+		return nil, nil
+	}
 	rec := &TaskRecord{
-		ID: rand.Text(), Principal: r.tasks.principal(ctx, r.origin), Status: mcp.TaskWorking,
+		ID: id, Principal: r.tasks.principal(ctx, r.origin), Status: mcp.TaskWorking,
 		Created: now, Updated: now, TTL: r.ttl,
 	}
 	if err := r.tasks.store.Create(ctx, rec); err != nil {
+		r.tasks.untrack(id)
 		r.cancel(err)
 		return nil, err
 	}
-	r.id = rec.ID
+	r.id = id
 	r.isTask.Store(true)
 	if r.ttl > 0 {
 		r.expiry = time.AfterFunc(r.ttl, func() { r.cancel(errTaskOver) })
 	}
-	r.tasks.track(r)
 	return rec, nil
 }
 
@@ -304,6 +307,10 @@ func (r *taskRun) outcome(limit int) (mcp.TaskStatus, string, jsontext.Value, *r
 		return mcp.TaskFailed, e.Message, nil, &rpc.Error{Code: e.Code, Message: e.Message, Data: e.Data}
 	}
 	res, _ := r.res.(*mcp.CallToolResult)
+	if res.ResultType == mcp.ResultInputRequired {
+		e := rpc.Errorf(rpc.CodeInternalError, "the tool asks by its result, which a task cannot do")
+		return mcp.TaskFailed, e.Message, nil, e
+	}
 	out := *res
 	status := r.kind.ended(&out)
 	raw, err := json.Marshal(mcp.Downgrade(r.call.Version, &out))

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -108,11 +107,13 @@ func (a *app) recordCommandLine(ctx context.Context, f recordFlags, command []st
 	if err := recording.CopyLines(a.out, server, func(line []byte) { rec.Line(recording.FromServer, line) }); err != nil {
 		return fmt.Errorf("record: the client went away: %w", err)
 	}
+	err = server.Err()
+	_ = server.Close() // all that it wrote to stderr is there now
 	lines.flush()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return server.Err()
+	return err
 }
 
 // recordHTTP stands in for a server of HTTP.
@@ -121,11 +122,7 @@ func (a *app) recordHTTP(ctx context.Context, f recordFlags, target string) (err
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return usagef("record --http takes the URL of a server, http:// or https://")
 	}
-	addr := f.addr
-	if strings.HasPrefix(addr, ":") {
-		addr = "127.0.0.1" + addr
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	l, err := listenAt(ctx, f.addr)
 	if err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
@@ -143,6 +140,15 @@ func (a *app) recordHTTP(ctx context.Context, f recordFlags, target string) (err
 		return fmt.Errorf("record: %w", err)
 	}
 	return nil // Ctrl-C is how it ends
+}
+
+// listenAt listens on an address, and for this machine only where that has no
+// host.
+func listenAt(ctx context.Context, addr string) (net.Listener, error) {
+	if strings.HasPrefix(addr, ":") {
+		addr = "127.0.0.1" + addr
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", addr)
 }
 
 // onlyThisMachine keeps web pages that have a name of their own for this
@@ -164,33 +170,4 @@ func onlyThisMachine(l net.Listener, h http.Handler) http.Handler {
 		}
 		h.ServeHTTP(w, r)
 	})
-}
-
-// lineWriter hands over whole lines, and parts of lines that are over
-// maxLogLine.
-type lineWriter struct {
-	emit func(line []byte)
-	buf  []byte
-}
-
-func (w *lineWriter) Write(b []byte) (int, error) {
-	n := len(b)
-	for {
-		line, rest, ended := bytes.Cut(b, []byte("\n"))
-		w.buf = append(w.buf, line...)
-		if ended || len(w.buf) > maxLogLine {
-			w.flush()
-		}
-		if !ended {
-			return n, nil
-		}
-		b = rest
-	}
-}
-
-func (w *lineWriter) flush() {
-	if len(w.buf) > 0 {
-		w.emit(bytes.TrimRight(w.buf, "\r"))
-	}
-	w.buf = w.buf[:0]
 }

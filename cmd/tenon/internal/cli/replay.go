@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -91,11 +90,7 @@ func (a *app) replay(ctx context.Context, f replayFlags, rec *recording.Recordin
 	if f.addr == "" {
 		return stdio.Serve(ctx, server, nil)
 	}
-	addr := f.addr
-	if addr[0] == ':' {
-		addr = "127.0.0.1" + addr
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	l, err := listenAt(ctx, f.addr)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}

@@ -131,4 +131,6 @@ func (t target) connect(ctx context.Context, o *client.Options) (*client.Client,
 }
 
 // serverLog prefixes what a server writes to stderr.
-func (a *app) serverLog() *prefixer { return &prefixer{w: a.err, prefix: "server│ "} }
+func (a *app) serverLog() *lineWriter {
+	return &lineWriter{emit: func(line []byte) { fmt.Fprintf(a.err, "server│ %s\n", escape(string(line))) }}
+}

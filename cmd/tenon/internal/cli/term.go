@@ -20,36 +20,44 @@ func isTerminal(w io.Writer) bool {
 // maxLogLine bounds what is kept of a line that has no end.
 const maxLogLine = 64 << 10
 
-// prefixer writes whole lines, each behind a prefix and escaped.
-type prefixer struct {
-	w      io.Writer
-	prefix string
+// lineWriter hands over whole lines, without their ends, and parts of lines that
+// are over maxLogLine.
+type lineWriter struct {
+	emit func(line []byte)
 
 	mu  sync.Mutex
 	buf []byte
 }
 
-func (p *prefixer) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	n := len(b)
 	for {
-		line, rest, ok := bytes.Cut(b, []byte("\n"))
-		p.buf = append(p.buf, line...)
-		if !ok {
+		line, rest, ended := bytes.Cut(b, []byte("\n"))
+		w.buf = append(w.buf, line...)
+		if !ended {
 			break
 		}
-		p.flush()
+		w.end()
 		b = rest
 	}
-	if len(p.buf) > maxLogLine {
-		p.flush()
+	if len(w.buf) > maxLogLine {
+		w.end()
 	}
 	return n, nil
 }
 
-func (p *prefixer) flush() {
-	line := escape(string(bytes.TrimRight(p.buf, "\r")))
-	p.buf = p.buf[:0]
-	_, _ = io.WriteString(p.w, p.prefix+line+"\n")
+// flush hands over a last line that has not ended.
+func (w *lineWriter) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.buf) > 0 {
+		w.end()
+	}
+}
+
+func (w *lineWriter) end() {
+	w.emit(bytes.TrimRight(w.buf, "\r"))
+	w.buf = w.buf[:0]
 }
