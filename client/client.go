@@ -94,7 +94,7 @@ type Options struct {
 	Capabilities *mcp.ClientCapabilities
 
 	// Tasks says that calls of tools may become tasks, which CallTool then waits
-	// for and [Client.StartTool] returns: the extension
+	// for, as long as its context lasts, and [Client.StartTool] returns: the extension
 	// io.modelcontextprotocol/tasks is declared, and to a server of 2025-11-25
 	// that its questions may be tasks here.
 	Tasks bool

@@ -101,7 +101,8 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 
 // Wait waits for the end of the task, answers meanwhile what it asks, and
 // returns what the tool did. An error of the protocol is an [*rpc.Error]. When
-// ctx ends the task goes on; see Cancel. opts are for each request.
+// ctx ends the task goes on; see Cancel. Nothing but ctx bounds how long it waits:
+// opts, and the times of Options, are for each request.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	if t.id == "" {
 		return t.res, nil

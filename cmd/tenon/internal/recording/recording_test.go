@@ -196,3 +196,35 @@ func TestCompare(t *testing.T) {
 		}
 	}
 }
+
+// Events are found however the stream is cut into pieces.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	const stream = ": comment\r\nid: 1\r\ndata: {\"jsonrpc\":\"2.0\",\r\ndata:\"method\":\"a\"}\r\n\r\n" +
+		"event: endpoint\ndata: /messages\n\n" + "data: {\"jsonrpc\":\"2.0\",\"method\":\"b\"}\r\r" + "data: {\"jsonrpc\":\"2.0\",\"method\":\"cut off"
+	want := []string{`{"jsonrpc":"2.0","method":"a"}`, `{"jsonrpc":"2.0","method":"b"}`}
+	for size := 1; size <= len(stream); size++ {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, Header{}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &events{x: &trip{p: &Proxy{rec: w}}}
+		for rest := []byte(stream); len(rest) > 0; {
+			n := min(size, len(rest))
+			e.write(rest[:n])
+			rest = rest[n:]
+		}
+		rec, err := Read(&out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range rec.Frames {
+			got = append(got, string(f.Msg))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("pieces of %d: %s", size, diff)
+		}
+	}
+}
